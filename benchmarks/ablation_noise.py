@@ -9,6 +9,7 @@ paired differences.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ OF_DETOURS = (
         name="jitter of iterations without a detour", patches=((detours, "laws_in", at_once),)
     ),
     Mechanism(name="families of one length", patches=((detours, "PEAKS", 0),)),
-    Mechanism(name="more than one family", patches=((detours, "MOST_FAMILIES", 1),)),
+    Mechanism(name="more than one family", patches=((detours, "WORTH", math.inf),)),
     Mechanism(
         name="work of the place in the cycle",
         patches=((detours, "LEAST_OF_PLACE", 10**9),),

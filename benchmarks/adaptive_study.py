@@ -105,7 +105,7 @@ def record(size: Size, folder: Path) -> Path:
     machine = folder / "machine.json"
     if not machine.exists():
         say("probing the machine ...")
-        start(2, "probe", "all", "--out", machine, "--dir", folder, *size.probe)
+        start(2, "probe", "all", "--out", machine, *size.probe)
     for name, ranks, words in planned(size, folder):
         place = folder / name
         if any(place.glob("*.h5")):

@@ -104,8 +104,8 @@ def recorded(program: Path, folder: Path, delay: Delay) -> AttachedRun:
 
 def names(run: AttachedRun) -> dict[str, str]:
     """Return what the first screen says is delayed, by kind."""
-    said = {"growing": " ".join(run.grown()), "every": " ".join(run.recurring)}
-    if run.straggler is not None and not run.may_be_disturbed:
+    said = {"growing": " ".join(run.grown()), "every": " ".join(run.recurring())}
+    if run.straggler is not None and not run.doubt():
         said["constant"] = run.who()
     return {kind: text for kind, text in said.items() if text}
 

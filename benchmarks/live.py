@@ -21,7 +21,7 @@ from benchmarks.recorder import Bench, interval, size_for
 
 from hindmost.harness import petsc
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.live.feed import FeedOptions, LiveFeed, declared
+from hindmost.harness.live.feed import LiveFeed, declared
 from hindmost.harness.recorder.library import load
 from hindmost.harness.recorder.petsc_recorder import Recorder
 from hindmost.harness.runfile.bodies import PHASES
@@ -83,12 +83,11 @@ def watched(feed: LiveFeed, comm: Any) -> list[subprocess.Popen[bytes]]:
 def measure(name: str, parallel: petsc.Parallel, folder: Path) -> None:
     """Measure and print a line a size."""
     comm = parallel.communicator
-    wanted = FeedOptions(workload="bench", runs=1, phases=PHASES)
     for target, iterations in TARGETS_US.items():
         bench = Bench(size_for(target, name, parallel), iterations, name, parallel)
         live = LiveBench(bench, name, iterations, parallel)
         times: dict[str, list[tuple[float, float]]] = {}
-        with LiveFeed(folder, comm, wanted) as feed:
+        with LiveFeed(folder, comm, "bench", 1, PHASES) as feed:
             for viewer in ("no viewer", "a viewer"):
                 started = watched(feed, comm) if viewer == "a viewer" else []
                 comm.Barrier()

@@ -12,15 +12,15 @@ import gc
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from hindmost.errors import DataError, UsageError
 from hindmost.files import make_folder
-from hindmost.harness.live.feed import FeedOptions, LiveFeed, feed_if
+from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile import provenance
@@ -28,6 +28,7 @@ from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.writer import write_run
+from hindmost.printable import shell_word
 
 CaseT = TypeVar("CaseT")
 Report = Callable[[str], None]
@@ -71,10 +72,8 @@ class RecordedRun:
         Iterations that were done.
     spec : dict
         What was asked for, without the settings that all experiments share.
-    restart, lag, synchronisation, petsc_options
-        See `Header`.
-    records_lost : int
-        Records of all ranks that did not fit into memory.
+    header : dict
+        What else its header says; see `Origins.header`.
     warnings : tuple of str
     summary : tuple of str
         Messages that follow the name of the file.
@@ -84,6 +83,8 @@ class RecordedRun:
         Whether the person stopped it.
     failure : DataError or None
         What ended the run, if it failed.
+    file : Path or None
+        Where it was written; None before, and if the run was stopped before its first iteration.
     """
 
     name: str
@@ -91,31 +92,13 @@ class RecordedRun:
     began: datetime
     iterations: int
     spec: Json
-    restart: int = 0
-    lag: int = 0
-    synchronisation: Literal["blocking", "pipelined"] = "blocking"
-    petsc_options: Json = field(default_factory=dict)
-    records_lost: int = 0
+    header: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     stopped: str = ""
     interrupted: bool = False
     failure: DataError | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedRun:
-    """One run of a campaign that has been written.
-
-    Attributes
-    ----------
-    file : Path or None
-        None if the run was stopped before its first iteration.
-    recorded : RecordedRun
-    """
-
-    file: Path | None
-    recorded: RecordedRun
+    file: Path | None = None
 
 
 class PreparedExperiment(Protocol[CaseT]):
@@ -156,8 +139,6 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
     live: bool = False
 
     feed_phases: ClassVar[tuple[str, ...]] = PHASES
-    own_totals: ClassVar[bool] = False
-    """See `FeedOptions`."""
     always_kept: ClassVar[tuple[int, ...]] = ()
     """Ranks that keep full records in any case."""
     shuffled: ClassVar[bool] = True
@@ -231,7 +212,7 @@ def run_campaign(
     folder: Path,
     parallel: Parallel,
     report: Report = lambda _: None,
-) -> list[FinishedRun]:
+) -> list[RecordedRun]:
     """Run an experiment on all ranks; collective.
 
     Parameters
@@ -245,7 +226,7 @@ def run_campaign(
 
     Returns
     -------
-    list of FinishedRun
+    list of RecordedRun
         In the order of the runs; shorter if a run was stopped.
 
     Raises
@@ -266,41 +247,36 @@ def run_campaign(
         communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
     )
     prepared = experiment.prepare(parallel, report)
-    wanted = FeedOptions(
-        workload=experiment.workload_name,
-        runs=len(order),
-        phases=experiment.feed_phases,
-        own_totals=experiment.own_totals,
-    )
-    finished: list[FinishedRun] = []
-    with feed_if(experiment.live, folder, communicator, wanted, report) as feed:
+    workload, phases = experiment.workload_name, experiment.feed_phases
+    finished: list[RecordedRun] = []
+    with ExitStack() as stack:
+        feed = None
+        if experiment.live:
+            opened = LiveFeed(folder, communicator, workload, len(order), phases)
+            feed = stack.enter_context(opened)
+            report(f"live: hindmost watch {shell_word(feed.path)}")
         for planned in order:
             report(f"run {planned.number} of {len(order)}: {prepared.title(planned.case)}")
             recorded = prepared.record(planned, feed)
             for warning in recorded.warnings:
                 report(f"warning: {recorded.name}: {warning}")
-            file = None
             if recorded.rank.bodies.duration.size:
                 header = origins.header(
-                    workload=experiment.workload_name,
+                    workload=workload,
                     solver=recorded.name,
                     ranks=communicator.size,
                     iterations=recorded.iterations,
                     began=recorded.began,
                     spec={**experiment.shared_spec(planned), **recorded.spec},
-                    restart=recorded.restart,
-                    synchronisation=recorded.synchronisation,
-                    lag=recorded.lag,
-                    complete=recorded.records_lost == 0 and recorded.failure is None,
-                    records_lost=recorded.records_lost,
-                    petsc_options=recorded.petsc_options,
+                    **{"complete": recorded.failure is None, **recorded.header},
                 )
                 file = write_kept(experiment, folder, header, recorded.rank, communicator, report)
+                recorded = replace(recorded, file=file)
                 if feed is not None:
                     feed.written(planned.number, file, recorded.stopped)
-            finished.append(FinishedRun(file=file, recorded=recorded))
+            finished.append(recorded)
             if recorded.failure is not None:
-                raise with_file(recorded.failure, recorded.iterations, file)
+                raise with_file(recorded.failure, recorded.iterations, recorded.file)
             if recorded.stopped:
                 break
     prepared.close(report)

@@ -37,8 +37,7 @@ class Collected:
     planned : PlannedRun
     outcome : RunOutcome
     split : bool
-        Runs that it is compared with ran in another allocation or another job: perhaps on other
-        nodes, and at another time.
+        Runs that it is compared with ran in another job or on other nodes.
     """
 
     file: str
@@ -54,27 +53,11 @@ class Collected:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
-    """The result of collecting.
-
-    Attributes
-    ----------
-    folder : Path
-    files : tuple of Collected
-    missing : tuple of str
-        Runs that are not done.
-    """
-
-    folder: Path
-    files: tuple[Collected, ...]
-    missing: tuple[str, ...]
-
-
-def collect(study: StudyFolder, folder: Path) -> Collection:
+def collect(study: StudyFolder, folder: Path) -> tuple[list[Collected], list[str]]:
     """Gather the files of all finished runs in one folder, as links where possible.
 
-    Collecting again adds runs that finished since, and changes nothing else.
+    Collecting again adds runs that finished since, and changes nothing else. Returns the files, and
+    the runs that are not done.
 
     Parameters
     ----------
@@ -100,7 +83,7 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
             f"The {counted(len(ended), 'finished run')} of {study.path} wrote no file, so there is "
             "nothing to collect. Give {out} to the command in [run], and write there."
         )
-    split = split_blocks(study.plan.runs, done)
+    split = split_blocks((run.block, run.ranks, done[run.id]) for run in study.plan.runs)
     make_folder(folder, "--out")
     files: list[Collected] = []
     for run in study.plan.runs:
@@ -117,24 +100,21 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
                     source=str(source.relative_to(study.path)),
                     planned=run,
                     outcome=outcome,
-                    split=run.split or (run.allocation, run.block) in split,
+                    split=(run.block, run.ranks) in split,
                 )
             )
-    missing = tuple(run for run, outcome in done.items() if outcome is None)
-    found = Collection(folder=folder, files=tuple(files), missing=missing)
-    write_durably(folder / TABLE, table_of(study, found))
-    return found
+    missing = [run for run, outcome in done.items() if outcome is None]
+    write_durably(folder / TABLE, table_of(study, files, missing))
+    return files, missing
 
 
-def split_blocks(
-    runs: Iterable[PlannedRun], done: dict[str, RunOutcome | None]
-) -> frozenset[tuple[str, int]]:
-    """Return the blocks, as (allocation, block), that ran in several jobs or on other nodes."""
-    places: defaultdict[tuple[str, int], set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
-    for run in runs:
-        if outcome := done[run.id]:
-            places[run.allocation, run.block].add((outcome.job, outcome.nodes))
-    return frozenset(place for place, found in places.items() if len(found) > 1)
+def split_blocks(runs: Iterable[tuple[int, int, RunOutcome | None]]) -> set[tuple[int, int]]:
+    """Return the blocks whose runs on equally many ranks were in several jobs or on other nodes."""
+    places: defaultdict[tuple[int, int], set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
+    for block, ranks, outcome in runs:
+        if outcome is not None:
+            places[block, ranks].add((outcome.job, outcome.nodes))
+    return {place for place, found in places.items() if len(found) > 1}
 
 
 def flat_name(name: str, run: str) -> str:
@@ -164,7 +144,7 @@ def bring(source: Path, target: Path) -> None:
         shutil.copystat(source, target)
 
 
-def table_of(study: StudyFolder, found: Collection) -> str:
+def table_of(study: StudyFolder, files: list[Collected], missing: list[str]) -> str:
     """Return the table of what was collected, as JSON."""
     answer = {
         "version": 1,
@@ -172,7 +152,7 @@ def table_of(study: StudyFolder, found: Collection) -> str:
         "study_sha256": study.plan.study_sha256,
         "machine": study.plan.machine.name,
         "folder": os.fspath(study.path),
-        "files": to_document(found.files),
-        "missing": list(found.missing),
+        "files": to_document(files),
+        "missing": missing,
     }
     return json.dumps(answer, indent=1, allow_nan=False) + "\n"

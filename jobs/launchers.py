@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import reason
 from hindmost.jobs.core.machine import MachineProfile
-from hindmost.jobs.core.values import fill_numbers
+from hindmost.jobs.core.values import fill
 from hindmost.registry import Registry
 from hindmost.text import either
 
@@ -176,7 +176,7 @@ class Template:
     ) -> tuple[str, ...]:
         """Return the words of the template, which places and binds the ranks itself."""
         values = {"ranks": ranks, "ranks_per_node": ranks_per_node, "nodes": nodes}
-        words = (fill_numbers(word, values) for word in machine.launch_template)
+        words = (fill(word, values) for word in machine.launch_template)
         return (*words, *machine.launch_args)
 
 

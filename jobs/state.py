@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -92,25 +92,43 @@ class StudyState:
 def state_of(study: StudyFolder, scheduler: Scheduler) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
     records = study.records()
-    completions = study.completions(records)
-    last = {each.allocation: each for each in study.jobs()}
-    asked = [
-        last[allocation.id].job
-        for allocation in study.plan.allocations
-        if allocation.id in last
-        and any(completions[run] is Completion.LEFT for run in allocation.runs)
-    ]
-    remark = ""
     try:
-        jobs = scheduler.look(asked) if asked else {}
+        return progress(study, records, look_at_jobs(study, records, scheduler))
     except MissingError as error:
-        jobs, remark = {}, str(error)
+        return progress(study, records, {}, str(error))
+
+
+def look_at_jobs(
+    study: StudyFolder,
+    records: Mapping[str, RunRecord],
+    scheduler: Scheduler,
+    wanted: Container[Completion] = (Completion.LEFT,),
+) -> dict[str, Job]:
+    """Return the last jobs of allocations with such runs; raises a MissingError if unknown."""
+    completions = study.completions(records)
+    last = {each.allocation: each.job for each in study.jobs()}
+    asked = [
+        last[each.id]
+        for each in study.plan.allocations
+        if each.id in last and any(completions[run] in wanted for run in each.runs)
+    ]
+    return scheduler.look(asked) if asked else {}
+
+
+def progress(
+    study: StudyFolder,
+    records: Mapping[str, RunRecord],
+    jobs: Mapping[str, Job],
+    remark: str = "",
+) -> StudyState:
+    """Return the progress of a study, given the folders of its runs and the states of its jobs."""
+    completions = study.completions(records)
+    last = {each.allocation: each.job for each in study.jobs()}
     allocations = []
     for allocation in study.plan.allocations:
         job = None
-        if allocation.id in last:
-            unknown = Job(id=last[allocation.id].job, state=JobState.UNKNOWN, reason="not asked")
-            job = jobs.get(unknown.id, unknown)
+        if (id := last.get(allocation.id)) is not None:
+            job = jobs.get(id, Job(id=id, state=JobState.UNKNOWN, reason="not asked"))
         allocations.append(allocation_state(study, allocation, completions, records, job))
     failures = tuple(
         records[run].outcomes[-1]

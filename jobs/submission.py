@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hindmost.errors import MissingError, UsageError
+from hindmost.errors import UsageError
 from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import Plan
@@ -17,7 +17,7 @@ from hindmost.jobs.drive.attempt import settle
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, RunState, state_of
+from hindmost.jobs.state import LIVE, RunState, look_at_jobs, progress
 
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
@@ -109,10 +109,10 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     MissingError
         The scheduler cannot be asked: a job might still do the work.
     """
-    before = state_of(study, scheduler)
-    if before.remark:
-        raise MissingError(before.remark)
-    for each in before.allocations:
+    records = study.records()
+    wanted = (Completion.LEFT, Completion.GIVEN_UP) if again else (Completion.LEFT,)
+    jobs = look_at_jobs(study, records, scheduler, wanted)
+    for each in progress(study, records, jobs).allocations:
         if RunState.LEFT in each.counts:
             ends = {}
             if each.job is not None and each.state is not None:
@@ -124,9 +124,7 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
         for run, found in study.completions(records).items():
             if found is Completion.GIVEN_UP:
                 study.forgive(records[run])
-    now = state_of(study, scheduler)
-    if now.remark:  # jobs of unknown state might be done twice
-        raise MissingError(now.remark)
+    now = progress(study, study.records(), jobs)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation for each in open_]))
     live = tuple(
@@ -142,24 +140,13 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancellation:
-    """The result of cancelling.
-
-    Attributes
-    ----------
-    cancelled : tuple of str
-        Jobs that were queued or running, and are not any more.
-    left : tuple of Job
-        Those that the scheduler still has, `ENDING_S` after it was told.
-    """
-
-    cancelled: tuple[str, ...]
-    left: tuple[Job, ...]
-
-
-def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S) -> Cancellation:
+def cancel(
+    study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S
+) -> tuple[tuple[str, ...], tuple[Job, ...]]:
     """Cancel the jobs of a study that have not ended, and see that they end.
+
+    Returns those that were queued or running, and are not any more; and those that the scheduler
+    still has, `ENDING_S` after it was told.
 
     Raises
     ------
@@ -178,4 +165,4 @@ def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S)
                 break
             time.sleep(1.0)
     going = {job.id for job in left}
-    return Cancellation(cancelled=tuple(id for id in found if id not in going), left=left)
+    return tuple(id for id in found if id not in going), left

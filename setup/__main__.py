@@ -27,7 +27,7 @@ PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.p
 ONLY = {"docs": prepare_docs, "wheel": make_wheel}
 PARTS = {
     "slurm": "a Slurm for tests, if possible",
-    "accounts": "a Slurm with all that keeps accounts",
+    "openpbs": "an OpenPBS for tests: installed in the folder $OPENPBS, or its sources",
     "programs": "programs of others that tests record",
     "blas": "the reference BLAS and OpenBLAS, for make test-blas",
     "docs": "only what builds the documentation, in .venvs/docs",
@@ -46,9 +46,6 @@ def main() -> int:
     )
     parser.add_argument("--stack", default="auto", help="auto, site, system or source")
     parser.add_argument("--extras", default="plot", help="what else to install: plot, dev")
-    parser.add_argument(
-        "--openpbs", metavar="FOLDER", help="an OpenPBS for tests: installed there, or its sources"
-    )
     arguments = parser.parse_args()
     parts = set(arguments.parts)
     if unknown := sorted(parts - PARTS.keys()):
@@ -66,10 +63,10 @@ def main() -> int:
         install_hindmost(environment, arguments.extras)
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
-        if parts & {"slurm", "accounts"}:
-            system.prepare_slurm(environment, "accounts" if "accounts" in parts else "if-possible")
-        if arguments.openpbs:
-            openpbs.prepare(environment, arguments.openpbs)
+        if "slurm" in parts:
+            system.prepare_slurm(environment)
+        if "openpbs" in parts:
+            openpbs.prepare(environment)
         if "blas" in parts:
             blas.prepare(environment)
         if "programs" in parts:

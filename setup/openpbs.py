@@ -28,15 +28,15 @@ PACKAGES = (
 )
 
 
-def prepare(environment: Environment, folder: str) -> None:
-    """Take the OpenPBS of a folder, or build it from the sources there.
+def prepare(environment: Environment) -> None:
+    """Take the OpenPBS of the folder ``$OPENPBS``, or build it from the sources there.
 
     Raises
     ------
     SetupError
         The folder has neither, or a step of the build failed.
     """
-    given = Path(folder).expanduser().resolve()
+    given = Path(os.environ.get("OPENPBS", "")).expanduser().resolve()
     if (given / "sbin" / "pbs_server").exists():
         HERE.parent.mkdir(exist_ok=True)
         if given != HERE.resolve():

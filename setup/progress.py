@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from choice import SetupError
 
-QUIET_INTERVAL_S = 30.0  # between lines where nobody watches a terminal
+QUIET_INTERVAL_S = 30.0
 
 
 def say(text: str) -> None:
@@ -28,7 +27,7 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> None:
-    """Run a command, its output into a log, its progress onto the terminal.
+    """Run a command, its output into a log, and say how far it is.
 
     Parameters
     ----------
@@ -41,9 +40,7 @@ def run(
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     title = f"{what} ({expected})" if expected else what
-    live = sys.stdout.isatty()
-    if not live:
-        say(title)
+    say(title)
     begun = shown = time.monotonic()
     with log.open("ab") as sink:
         process = subprocess.Popen(
@@ -58,28 +55,16 @@ def run(
             while process.poll() is None:
                 time.sleep(0.2)
                 now = time.monotonic()
-                if live:
-                    print(
-                        f"\r\033[Kset-up: {title}: {clock(now - begun)} so far", end="", flush=True
-                    )
-                elif now - shown > QUIET_INTERVAL_S:
+                if now - shown > QUIET_INTERVAL_S:
                     shown = now
-                    say(f"{title}: {clock(now - begun)} so far; {last_line(log)}")
+                    say(f"{title}: {int(now - begun)} s so far; {last_line(log)}")
         except BaseException:
             process.terminate()
             process.wait()
             raise
-    took = time.monotonic() - begun
-    if live:
-        print(f"\r\033[Kset-up: {what}: {clock(took)}", flush=True)
     if process.returncode != 0:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
         raise SetupError(f"{what}: failed (exit {process.returncode}).\n{tail}\nAll of it: {log}")
-
-
-def clock(seconds: float) -> str:
-    """Write a time span as minutes and seconds."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 def last_line(log: Path) -> str:

@@ -18,8 +18,9 @@ from hindmost.errors import UsageError
         ("fit --best x", "Unknown option --best. See: hindmost fit --help"),
         ("show --jsn x", "Unknown option --jsn; did you mean --json? See: hindmost show --help"),
         (
-            "plot --algorithm 4 x",
-            "argument --algorithm: invalid choice: 4; choose 1, 2 or 3. See: hindmost plot --help",
+            "plot --format gif x",
+            "argument --format: invalid choice: 'gif'; choose png, pdf or svg. See: hindmost plot "
+            "--help",
         ),
         (
             "run laplacian-1d --solver cg --out x -ksp_view",
@@ -36,8 +37,8 @@ from hindmost.errors import UsageError
             "attach --help",
         ),
         (
-            "watch runs --port x",
-            "argument --port: invalid int value: 'x'; write a whole number, such as 100. "
+            "watch runs --web x",
+            "argument --web: invalid int value: 'x'; write a whole number, such as 100. "
             "See: hindmost watch --help",
         ),
         (

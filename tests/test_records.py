@@ -144,10 +144,14 @@ def test_a_key_that_comes_twice_is_refused(text: str) -> None:
         parse_json(text)
 
 
-def test_deep_documents_are_refused_before_they_are_read() -> None:
-    for text in ("[" * 100 + "]" * 100, "[" * 100_000):
-        with pytest.raises(ValueError, match=r"nested deeper|Expecting"):
-            parse_json(text)
+def test_deep_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"nested too deep|Expecting"):
+        parse_json("[" * 100_000)
+    deep: list[Any] = []
+    for _ in range(2000):
+        deep = [deep]
+    with pytest.raises(RecordError, match="nested too deep"):
+        from_document(Outer, {"name": "x", "anything": deep})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

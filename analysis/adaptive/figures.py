@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.study import CheckpointStudy, study_checkpoints
+from hindmost.analysis.adaptive.study import study_checkpoints
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
@@ -151,15 +151,9 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
     )
 
 
-def accumulated(run: AdaptiveRun, study: CheckpointStudy | None = None) -> Chart:
-    """Make the chart of time over cycles, with the checkpoints of each rule as points on it.
-
-    Parameters
-    ----------
-    study : CheckpointStudy, optional
-        The paper's mean time between failures and the run's checkpoints if not given.
-    """
-    study = study_checkpoints(run) if study is None else study
+def accumulated(run: AdaptiveRun) -> Chart:
+    """Make the chart of time over cycles, with the checkpoints of each rule as points on it."""
+    study = study_checkpoints(run)
     total = np.cumsum(run.seconds)
     done = run.numbers + 1.0
     series = [Series(name="accumulated time", look="line", x=done, y=total)]

@@ -25,6 +25,7 @@ from hindmost.models.laws.law import Candidate
 from hindmost.models.noise.fit import MODELS, fit_models
 from hindmost.models.results import FittedResult, ModelKind
 from hindmost.output import announce_work
+from hindmost.registry import described
 from hindmost.text import counted
 
 RANKED = 10
@@ -154,7 +155,6 @@ class NamedTests(TypedDict):
 
     ranks_alike: AssumptionTest
     ranks_alike_in_work: AssumptionTest
-    nodes: AssumptionTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +279,7 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
 def asked(options: FitOptions) -> dict[str, Any]:
     """Return all that a fit depends on beside the run: the options, and models of plugins."""
     shapes = {name: each for name, each in asdict(options).items() if name != "most_bodies"}
-    plugins = sorted(str(each) for each in MODELS.plugins.values())
+    plugins = sorted(map(described, MODELS.plugins.values()))
     return shapes | ({"plugins": plugins} if plugins else {})
 
 
@@ -292,7 +292,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
         models=tuple(map(FittedResult.of, fits.models)),
         refused=fits.refused,
         laws=fits.laws[:RANKED],
-        tests=tuple(check_assumptions(run)),
+        tests=check_assumptions(run),
     )
 
 

@@ -22,7 +22,6 @@ iterations."""
 SUBJECTS = {
     "ranks_alike": "bodies",
     "ranks_alike_in_work": "work",
-    "nodes": "nodes",
 }
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
-from hindmost.analysis.history.name_patterns import ANY, fits
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.documents import read_document
+from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import DataError, UsageError
 from hindmost.files import read_text, write_atomically
-from hindmost.records import RecordError, from_document, to_document, toml
+from hindmost.records import RecordError, from_document, to_document, to_toml
 
 FILE_NAME = "hindmost-acknowledged.toml"
 """Name of the file next to the data."""
@@ -24,10 +25,11 @@ HEAD = """\
 # Acknowledged changes, one in each table. Edit by hand, or add with 'hindmost history ack'.
 # In machine, case and timer, * and ? are wildcards; an omitted one matches all.
 """
-KEYS = ("machine", "case", "timer", "date", "reason")
+ANY = "*"
+NEAREST = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
     """A change that a person has acknowledged.
 
@@ -85,65 +87,41 @@ def read_acknowledgements(path: Path) -> tuple[Acknowledgement, ...]:
         It cannot be read, is not TOML, or an entry has missing or unknown keys.
     """
     try:
-        document = read_document(path)
+        return entries_of(read_document(path))
     except UsageError as error:
         raise DataError(str(error)) from error
+
+
+def entries_of(document: Document) -> tuple[Acknowledgement, ...]:
+    """Return the entries of a document."""
     version = document.data.get("version", VERSION)
     if version != VERSION:
         raise DataError(
-            f"{path} has version {version!r}, and this hindmost reads {VERSION}: use a newer one."
+            f"{document.name} has version {version!r}, and this hindmost reads {VERSION}: use a "
+            "newer one."
         )
     with document.errors():
         return from_document(_File, to_document(document.data)).known
 
 
-def replace_acknowledgement(
-    path: Path, old: Acknowledgement, *new: Acknowledgement
-) -> tuple[Acknowledgement, ...]:
-    """Replace an entry of a file, or remove it; create the file if needed.
-
-    Comments at its top stay.
+def add_acknowledgement(path: Path, entry: Acknowledgement) -> tuple[Acknowledgement, ...]:
+    """Add an entry at the end of a file, which stays as it is; create it if needed.
 
     Returns
     -------
     tuple of Acknowledgement
-        All entries of the file now, ordered by date, machine, case and timer.
+        All entries of the file now.
 
     Raises
     ------
     DataError
         The file cannot be read or written.
     """
-    entries = read_acknowledgements(path) if path.exists() else ()
-    head = comments_of(read_text(path)) if path.exists() else HEAD
-    same = [each for each in entries if place(each) != place(old)]
-    everything = tuple(sorted([*same, *new]))
-    replace_file(path, head + to_toml(everything))
+    before = read_text(path) if path.exists() else f"{HEAD}\nversion = {VERSION}\n"
+    text = f"{before.rstrip()}\n\n[[known]]\n{to_toml(entry)}"
+    everything = entries_of(parse_document(text, str(path)))
+    replace_file(path, text)
     return everything
-
-
-def place(entry: Acknowledgement) -> tuple[str, ...]:
-    """Return an entry without its reason."""
-    return (entry.date, entry.machine, entry.case, entry.timer)
-
-
-def comments_of(text: str) -> str:
-    """Return the comment lines at the top of a file."""
-    lines = []
-    for line in text.splitlines(keepends=True):
-        if not line.startswith("#"):
-            break
-        lines.append(line)
-    return "".join(lines)
-
-
-def to_toml(entries: Iterable[Acknowledgement]) -> str:
-    """Write entries as TOML, each key on its own line."""
-    tables = (
-        "\n[[known]]\n" + "".join(f"{key} = {toml(getattr(entry, key))}\n" for key in KEYS)
-        for entry in entries
-    )
-    return f"\nversion = {VERSION}\n" + "".join(tables)
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -161,5 +139,17 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def about(known: Sequence[Acknowledgement], name: SeriesName) -> tuple[Acknowledgement, ...]:
-    """Return the entries that match a series."""
-    return tuple(each for each in known if each.concerns(name))
+    """Return the entries that match a series, the last one of them first."""
+    return tuple(each for each in reversed(known) if each.concerns(name))
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Tell whether a pattern matches a name; a name with wildcards also matches itself."""
+    return pattern == name or fnmatchcase(name, pattern)
+
+
+def suggested(pattern: str, names: Sequence[str]) -> str:
+    """Return the names nearest to an unknown one."""
+    near = get_close_matches(pattern.replace(ANY, "").lower(), names, NEAREST, 0.0)
+    left = len(names) - len(near)
+    return f"The nearest are: {', '.join(map(repr, near))}{f'; and {left} more' if left else ''}."

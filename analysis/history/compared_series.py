@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -118,9 +119,9 @@ class ComparedSeries:
     def is_confirmed_beyond(self, share: float) -> bool:
         """Tell whether it was also worse by more than a share before any unconfirmed change."""
         history = self.history
-        if history is None or history.confirmed is history.now:
+        if history is None or history.confirmed is self.ratio:
             return True
-        ratio = history.confirmed.ratio
+        ratio = history.confirmed
         p_value = 1.0 if ratio.p_value is None else ratio.p_value * self.comparisons
         return p_value < ALPHA and self.worse_share(ratio) > share
 
@@ -166,11 +167,12 @@ class ComparedSeries:
             return ""
         words = ""
         if history.changes:
-            change, before = history.changes[-1], history.regimes[-2]
+            change, before = history.changes[-1], history.ratios[-2]
+            start = history.changes[-2].index if history.changes[1:] else 0
             first, last = history.dates(change)
             when = f"since {first}" if first == last else f"changed between {first} and {last}"
-            words = f"; {when}, {self.ratio_words(before.ratio.value)} "
-            words += f"from {history.labels[before.start]} until then" if before.start else "before"
+            words = f"; {when}, {self.ratio_words(before.value)} "
+            words += f"from {history.labels[start]} until then" if start else "before"
             if not change.confirmed:
                 words += "; not yet confirmed"
         if self.drift is not None:
@@ -186,9 +188,9 @@ class ComparedSeries:
     @property
     def drift(self) -> dict[str, float] | None:
         """The ratios at both ends of a drift that goes on."""
-        if self.history is None or self.history.now.drifts_from is None:
+        if self.history is None or self.history.drifts_from is None:
             return None
-        return {"from": self.history.now.drifts_from, "to": self.ratio.value}
+        return {"from": self.history.drifts_from, "to": self.ratio.value}
 
     @property
     def ratio_changes(self) -> list[RatioChange]:
@@ -196,17 +198,18 @@ class ComparedSeries:
         history = self.history
         if history is None:
             return []
-        regimes = history.regimes
         return [
             RatioChange(
                 date=history.labels[change.index],
                 dates=history.dates(change),
-                before=before.ratio.value,
-                after=after.ratio.value,
+                before=before.value,
+                after=after.value,
                 p_value=change.p_value,
                 confirmed=change.confirmed,
             )
-            for change, before, after in zip(history.changes, regimes, regimes[1:], strict=False)
+            for change, (before, after) in zip(
+                history.changes, pairwise(history.ratios), strict=True
+            )
         ]
 
     @property

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.history import History
-from hindmost.models.changepoint.verdicts import SILENT_DAYS
 
 SECONDS_A_DAY = 86400.0
 
@@ -56,15 +55,10 @@ def newest(history: History, now: float = math.inf) -> float:
     ----------
     history : History
     now : float
-        Nights after it that follow the others after more than `SILENT_DAYS` are dated wrongly: one
-        of them would push all that happened recently out of the last days.
+        Nights more than a day after it are dated wrongly, unless all are: one of them would push
+        all that happened recently out of the last days.
     """
     failed = [failure.time for failure in history.failures]
-    last = max([*(float(each.times[-1]) for each in history.series if each.times.size), *failed])
-    if last <= now + SECONDS_A_DAY:
-        return last
-    times = np.unique(np.concatenate([*(each.times for each in history.series), failed]))
-    late = int(np.searchsorted(times, now + SECONDS_A_DAY, side="right"))
-    if late and times[late] - times[late - 1] > SILENT_DAYS * SECONDS_A_DAY:
-        return float(times[late - 1])
-    return last
+    times = np.concatenate([*(each.times for each in history.series), failed])
+    before = times[times <= now + SECONDS_A_DAY]
+    return float((before if before.size else times).max())

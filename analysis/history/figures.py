@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.history.acknowledgements import fits
 from hindmost.analysis.history.dates import date_labels
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.analysis.readers.read import read_history
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.runs.figures.distributions import POINTS, density_in, headroom, normal_law
-from hindmost.analysis.runs.figures.run_figure import FileFigure, SeriesChoice
+from hindmost.analysis.runs.figures.run_figure import FileFigure
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.observations import check
 from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS, candidate_p_values
-from hindmost.text import counted, unit_for
+from hindmost.models.significance import LEAST
+from hindmost.text import counted, first_of, unit_for
 
-MOST_SERIES = 12
-"""Drawn without a choice: more would fill a folder by accident."""
-LEAST_P = 1e-16
-"""Smallest p-value that is drawn."""
 DEVIATIONS = 2.0
 """Of the band around a level."""
 ROOM = 0.06
@@ -36,52 +32,33 @@ NIGHTS_A_BIN, BINS = 3, (8, 60)
 FloatArray = NDArray[np.float64]
 
 
-def series_in(files: Sequence[Path], choice: SeriesChoice) -> list[NightlySeries]:
+def series_in(files: Sequence[Path], wanted: str | None) -> list[NightlySeries]:
     """Return the chosen series of histories.
 
     Raises
     ------
     UsageError
-        None is chosen, or too many.
+        None is chosen.
     """
     every = read_history(files).series
     chosen = [
         each
         for each in every
-        if choice.series is None
-        or any(
-            fits(choice.series, name) for name in (each.name.case, each.name.timer, str(each.name))
-        )
+        if wanted is None
+        or any(fits(wanted, name) for name in (each.name.case, each.name.timer, str(each.name)))
     ]
-    names = first_few([repr(str(each.name)) for each in chosen or every])
     if not chosen:
-        raise UsageError(f"No series, case or timer is called {choice.series!r}; there is {names}.")
-    if len(chosen) > MOST_SERIES:
-        raise UsageError(
-            f"{len(chosen)} series, and at most {MOST_SERIES} are drawn at a time: choose by case "
-            f"or timer, such as --series {chosen[0].name.timer!r}. There is {names}."
-        )
+        names = first_of([repr(str(each.name)) for each in every])
+        raise UsageError(f"No series, case or timer is called {wanted!r}; there is {names}.")
     return chosen
 
 
-def of_series(
-    make: Callable[[NightlySeries, SeriesChoice], Chart],
-) -> Callable[[Sequence[Path], SeriesChoice], Iterator[tuple[str, Chart]]]:
-    """Return what makes a chart of each series, with the name of its file."""
-
-    def made(files: Sequence[Path], choice: SeriesChoice) -> Iterator[tuple[str, Chart]]:
-        for each in series_in(files, choice):
-            yield str(each.name), make(each, choice)
-
-    return made
-
-
-def make_nights(files: Sequence[Path], choice: SeriesChoice) -> Iterator[tuple[str, Chart]]:
+def make_nights(files: Sequence[Path], wanted: str | None) -> Iterator[tuple[str, Chart]]:
     """Yield the chart of each chosen series with its levels."""
-    wanted = {each.name for each in series_in(files, choice)}
+    names = {each.name for each in series_in(files, wanted)}
     study = judge_history(read_history(files))
     for judged in study.judged:
-        if judged.series.name in wanted:
+        if judged.series.name in names:
             yield str(judged.series.name), nights_chart(judged)
 
 
@@ -142,8 +119,14 @@ def broken(parts: Sequence[FloatArray], gap: Sequence[float]) -> FloatArray:
     return np.concatenate([np.append(each, last) for each, last in zip(parts, gap, strict=True)])
 
 
-def nights_histogram(series: NightlySeries, choice: SeriesChoice) -> Chart:
-    """Make the histogram of the results of a series, with a normal law."""
+def make_histograms(files: Sequence[Path], wanted: str | None) -> Iterator[tuple[str, Chart]]:
+    """Yield the histogram of the results of each chosen series, with a normal law."""
+    for series in series_in(files, wanted):
+        yield str(series.name), nights_histogram(series)
+
+
+def nights_histogram(series: NightlySeries) -> Chart:
+    """Make the histogram of the results of a series."""
     factor, unit = unit_of(series)
     values = factor * series.values
     bins = int(np.clip(values.size // NIGHTS_A_BIN, *BINS))
@@ -164,15 +147,22 @@ def nights_histogram(series: NightlySeries, choice: SeriesChoice) -> Chart:
     )
 
 
-def p_value_chart(series: NightlySeries, choice: SeriesChoice) -> Chart:
+def make_p_values(files: Sequence[Path], wanted: str | None) -> Iterator[tuple[str, Chart]]:
+    """Yield the charts of the p-values of each chosen series, by the report's three algorithms."""
+    for series in series_in(files, wanted):
+        for algorithm in (1, 2, 3):
+            yield f"{series.name} algorithm {algorithm}", p_value_chart(series, algorithm)
+
+
+def p_value_chart(series: NightlySeries, algorithm: int) -> Chart:
     """Make the chart of the p-values of all candidates, at the moment of each detection."""
     try:
-        moments = candidate_p_values(check(series.values), algorithm=choice.algorithm)
+        moments = candidate_p_values(check(series.values), algorithm=algorithm)
     except DataError as error:
         raise UsageError(f"{series.name}: {error}") from error
     places = [each.places.astype(np.float64) for each in moments]
     x = broken(places, [float(each[-1]) for each in places])
-    y = broken([np.maximum(each.p_values, LEAST_P) for each in moments], [math.nan] * len(moments))
+    y = broken([np.maximum(each.p_values, LEAST) for each in moments], [math.nan] * len(moments))
     found = [(each.change, each) for each in moments if each.change is not None]
     ends = np.array([0.0, series.values.size - 1.0])
     lines = [
@@ -187,11 +177,11 @@ def p_value_chart(series: NightlySeries, choice: SeriesChoice) -> Chart:
     ]
     if found:
         begins = np.array([float(change) for change, _ in found])
-        at = [max(float(one.p_values[change - one.first - 1]), LEAST_P) for change, one in found]
+        at = [max(float(one.p_values[change - one.first - 1]), LEAST) for change, one in found]
         lines.append(Series(name="changes", look="points", x=begins, y=np.array(at)))
     least = min(float(np.nanmin(each.y)) for each in lines)
     return Chart(
-        title=f"{series.name}: algorithm {choice.algorithm}, {counted(len(found), 'change')}",
+        title=f"{series.name}: algorithm {algorithm}, {counted(len(found), 'change')}",
         x=Quantity("night"),
         y=Quantity("p-value when detected"),
         series=tuple(lines),
@@ -216,13 +206,13 @@ HISTORY_FIGURES = (
         name="nights-histogram",
         summary="nightly results: histogram of each series, with a normal law",
         caption="Results of a timer over all nights. Several peaks are levels.",
-        make=of_series(nights_histogram),
+        make=make_histograms,
     ),
     FileFigure(
         name="p-values",
-        summary="nightly results: p-values of candidates when detected",
-        caption="The p-value of a change at each night, by the report's --algorithm 1, 2 or 3: a "
+        summary="nightly results: p-values of candidates when detected, by algorithm",
+        caption="The p-value of a change at each night, by each algorithm of the report: a "
         "curve at the moment of each detection, and one at the last night.",
-        make=of_series(p_value_chart),
+        make=make_p_values,
     ),
 )

@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
-from hindmost.analysis.ranks.read_profiles import look_at_profiles
+from hindmost.analysis.ranks.read import RanksOfRun, look_at_profiles, look_at_run
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
@@ -27,6 +26,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.extrema import (
     LEAST_RANKS,
     MATTERS,
+    MOST_OF_ALL,
     Extreme,
     extrema_of,
     extreme,
@@ -38,31 +38,8 @@ from hindmost.models.ranks.selection import exemplars
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted
 
-LEAST_WAITED = 0.5
-"""Least part of the differences of own work that ranks must wait for, to blame any of them."""
 MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedExtreme:
-    """The first ranks by one criterion, with their numbers."""
-
-    found: Extreme
-    numbers: NDArray[np.int64]
-
-    JSON = (
-        "criterion=found.criterion unit=found.unit typical=found.typical ranks "
-        "values=found.values standing_out"
-    )
-
-    def ranks(self) -> list[int]:
-        """Return the ranks, the most extreme first."""
-        return list(self.numbers[self.found.ranks].tolist())
-
-    def standing_out(self) -> list[int]:
-        """Return those that are outliers."""
-        return self.ranks()[: self.found.standing_out]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,41 +77,6 @@ class Hindmost:
             }
             for at, name in enumerate(of.nodes)
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """When ranks work in a run and in an iteration, and how gradually they end and begin."""
-
-    run: RanksOfRun
-
-    JSON = (
-        "edges_s=run.of_run.edges utilisation=run.of_run.utilisation "
-        "body_edges_share=run.of_body.edges body_utilisation=run.of_body.utilisation "
-        "downward_per_s=run.slopes.downward upward_per_s=run.slopes.upward "
-        "fall_share=run.slopes.fall_share rise_share=run.slopes.rise_share "
-        "early_end_share=run.slopes.early_end_share late_begin_share=run.slopes.late_begin_share "
-        "lasting_share=run.slopes.lasting_share "
-        "clock_share=run.slopes.clock_share"
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfRun:
-    """What only a run has, and no table."""
-
-    run: RanksOfRun
-    profile: Profile
-
-    JSON = "waiting_recorded_share halo_share profile histogram=run.histogram"
-
-    def waiting_recorded_share(self) -> float:
-        """Return the wait time of the ranks with full records, as a share of their time."""
-        return self.run.recorded_share(self.run.waiting_s)
-
-    def halo_share(self) -> float:
-        """Return the same of their halo exchange."""
-        return self.run.recorded_share(self.run.halo_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +128,7 @@ class RankReport:
 
     JSON = (
         "file remark? ranks ranks_with_full_records too_few_to_stand_out=too_few "
-        "extrema=numbered clusters stretches=longest findings hindmost **of_run"
+        "extrema=numbered clusters stretches=longest findings hindmost **run"
     )
 
     def metric(self, name: str) -> NDArray[np.float64]:
@@ -210,9 +152,9 @@ class RankReport:
         return len(self.recorded)
 
     @property
-    def numbered(self) -> list[NumberedExtreme]:
-        """The first ranks by every criterion."""
-        return [NumberedExtreme(found=each, numbers=self.numbers) for each in self.extrema]
+    def numbered(self) -> list[Extreme]:
+        """The first ranks by every criterion, by their numbers."""
+        return [replace(each, ranks=self.numbers[each.ranks]) for each in self.extrema]
 
     @property
     def clusters(self) -> list[Cluster]:
@@ -238,13 +180,6 @@ class RankReport:
             numbers=self.numbers,
             of=self.lateness,
         )
-
-    @property
-    def of_run(self) -> OfRun | None:
-        """What only a run has."""
-        if self.run is None:
-            return None
-        return OfRun(run=self.run, profile=Profile(run=self.run))
 
     @property
     def waiting_share(self) -> float:
@@ -387,7 +322,7 @@ def why_withheld(run: Run, found: RanksOfRun) -> str:
     reason = str(run.header.spec.get("events_left_out") or "")
     if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
         return f"It is unknown which rank waits for which: {reason}."
-    if found.waited_part < LEAST_WAITED:
+    if found.waited_part < MOST_OF_ALL:
         return "The ranks hardly wait for the last rank of an iteration, so no rank is blamed."
     return ""
 

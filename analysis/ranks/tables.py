@@ -10,6 +10,7 @@ from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.cores import work_or_core
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
 from hindmost.analysis.runs.stretches import Stretch
+from hindmost.analysis.show.table import LEADING
 from hindmost.models.ranks.extrema import SURE, Extreme
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, quantity, seconds
@@ -18,8 +19,6 @@ LAST = (
     'The "last" rank has the most own work and slow transfers in an iteration, whatever it '
     "waited for before."
 )
-SHOWN = 3
-"""Stragglers, outliers by one criterion, metrics of a group."""
 ONE_RANK = "There is only one rank, so there is nothing to compare."
 
 
@@ -50,7 +49,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     if report.withheld:
         return lines
     lines.append(f"  {LAST}")
-    order = np.argsort(-late.charged_s, kind="stable")[:SHOWN]
+    order = np.argsort(-late.charged_s, kind="stable")[:LEADING]
     first = [at for at in order if late.last[at]]
     if late.bodies > 1 and not first:
         lines.append("  In no iteration is a single rank last.")
@@ -157,7 +156,7 @@ def outlier_lines(report: RankReport) -> list[str]:
 
 def outliers_by(report: RankReport, extreme: Extreme) -> str:
     """List the outliers by one criterion with their values."""
-    shown = min(extreme.standing_out, SHOWN)
+    shown = min(extreme.standing_out, LEADING)
     return ", ".join(
         f"{report.numbers[rank]} ({metric_text(value, extreme.unit)})"
         for rank, value in zip(extreme.ranks[:shown], extreme.values[:shown], strict=True)
@@ -171,7 +170,7 @@ def group_lines(report: RankReport) -> list[str]:
         return [one_group(report)]
     apart = f" (silhouette {groups.silhouette:.2f})"
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
-    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:SHOWN]
+    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:LEADING]
     for size, where, exemplar, means in zip(
         groups.sizes, report.group_places(), report.exemplars(), report.cluster_means(), strict=True
     ):
@@ -185,7 +184,7 @@ def group_lines(report: RankReport) -> list[str]:
 
 def recorded_wait_time(run: RanksOfRun) -> str:
     """Say how much of the time was recorded as waiting, and what is known of its cause."""
-    share, halo = run.recorded_share(run.waiting_s), run.recorded_share(run.halo_s)
+    share, halo = run.waiting_recorded_share, run.halo_share
     said = f"{percent(share)} of the time of all ranks; {percent(halo)} is in halo exchanges"
     if halo < WORTH_SAYING:
         return f"{said}."

@@ -91,18 +91,34 @@ class ExperimentFormat(Format):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryFile:
-    """A file with nightly results.
+class Session:
+    """What the results of one machine at one time share; makes their entries.
 
     Attributes
     ----------
-    path : Path
-    folder_machine : str
-        The machine that the name of the file's folder gives, see `path_names`; may be empty.
+    machine : str
+    time : float
+        Seconds since 1970, UTC.
+    file : str
+        File, and line or place in it, for messages.
+    commits : mapping
+        Repository to commit.
     """
 
-    path: Path
-    folder_machine: str = ""
+    machine: str
+    time: float
+    file: str
+    commits: Mapping[str, str] = field(default_factory=dict)
+
+    def result(self, case: str, values: Mapping[str, Any], **more: Any) -> CaseResult:
+        """Return the results of a case; see `CaseResult` for what else may be given."""
+        return CaseResult(session=self, case=case, values=values, **more)
+
+    def failed(self, case: str, reason: str) -> FailedRun:
+        """Return a failed run of a case."""
+        return FailedRun(
+            time=self.time, machine=self.machine, case=case, reason=reason, file=self.file
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,15 +127,10 @@ class CaseResult:
 
     Attributes
     ----------
-    machine, case : str
-    time : float
-        Seconds since 1970, UTC.
-    file : str
-        File, and line or place in it, for messages.
+    session : Session
+    case : str
     values : mapping
         Timer to value as in the file, even if not a number: the gathering checks it.
-    commits : mapping
-        Repository to commit.
     units : mapping
         Timer to unit; a timer without one is in seconds.
     errors : mapping
@@ -133,12 +144,9 @@ class CaseResult:
         the unit of the timer decide.
     """
 
-    machine: str
+    session: Session
     case: str
-    time: float
-    file: str
     values: Mapping[str, Any]
-    commits: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, StandardError] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
@@ -150,50 +158,17 @@ HistoryEntry = CaseResult | FailedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """What the results of one machine at one time share; makes their entries.
-
-    Attributes
-    ----------
-    machine, time, file, commits
-        See `CaseResult`.
-    """
-
-    machine: str
-    time: float
-    file: str
-    commits: Mapping[str, str] = field(default_factory=dict)
-
-    def result(self, case: str, values: Mapping[str, Any], **more: Any) -> CaseResult:
-        """Return the results of a case; see `CaseResult` for what else may be given."""
-        return CaseResult(
-            machine=self.machine,
-            case=case,
-            time=self.time,
-            file=self.file,
-            values=values,
-            commits=self.commits,
-            **more,
-        )
-
-    def failed(self, case: str, reason: str) -> FailedRun:
-        """Return a failed run of a case."""
-        return FailedRun(
-            time=self.time, machine=self.machine, case=case, reason=reason, file=self.file
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryFormat(Format):
     """A format with nightly results.
 
     Attributes
     ----------
     read : callable
-        Returns all results in a file, and remarks on omissions.
+        Returns all results in a file, given the machine that the name of its folder gives (see
+        `path_names`; may be empty), and remarks on omissions.
     """
 
-    read: Callable[[HistoryFile, Remarks], Iterable[HistoryEntry]]
+    read: Callable[[Path, str, Remarks], Iterable[HistoryEntry]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
-from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.units import IN_SECONDS, unit_of
 from hindmost.errors import DataError, UsageError
-from hindmost.text import choose, counted
+from hindmost.text import choose, counted, first_of
 
 ROOT = "<root>"
 """The kernel of values that name none."""
@@ -274,7 +274,7 @@ class ExperimentGathering:
             more = f" and {counted(len(missing) - 3, 'more point')}" if len(missing) > 3 else ""
             self.remarks.add(
                 "series without some of the points",
-                f"No value of {metric} at {at}{more} for {first_few(kernels)}: modelled from "
+                f"No value of {metric} at {at}{more} for {first_of(kernels)}: modelled from "
                 "the other points.",
             )
 

@@ -75,12 +75,13 @@ class HistoryGathering:
                 self._add(each)
 
     def _add(self, run: CaseResult) -> None:
-        commits = _Commits(commits_text(run.commits), dict(run.commits))
+        session = run.session
+        commits = _Commits(commits_text(session.commits), dict(session.commits))
         self._stated_parents.update(run.parents)
         self._number += 1
         for timer, value in run.values.items():
             if type(value) is not float or not 0.0 < value < math.inf:
-                value = self._judge(value, f"{run.file}: {run.case}, {timer}")
+                value = self._judge(value, f"{session.file}: {run.case}, {timer}")
                 if value is None:
                     continue
             name = run.units.get(timer, "s")
@@ -92,20 +93,20 @@ class HistoryGathering:
             if not 0.0 <= spread < math.inf:
                 spread = math.nan
             observation = _Observation(
-                run.time,
+                session.time,
                 self._number,
                 value * factor,
                 commits,
                 spread,
                 error.freedom,
                 unit,
-                run.file,
+                session.file,
                 run.work.get(timer, ""),
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
-                self._judge(observation.value, f"{run.file}: {run.case}, {timer}")
+                self._judge(observation.value, f"{session.file}: {run.case}, {timer}")
                 continue
-            key = (run.machine, run.case, timer)
+            key = (session.machine, run.case, timer)
             self._series.setdefault(key, []).append(observation)
             if timer in run.smaller_is_better:
                 self._smaller_is_better[key] = run.smaller_is_better[timer]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,16 @@ def member(holder: Any, name: str, kind: type | None, where: str) -> Any:
         there = ", ".join(list(holder)[:8]) or "nothing"
         raise DataError(f"{where} lacks '{name}'; it has: {there}.")
     return holder[name] if kind is None else expect(holder[name], kind, f"{where} {name}")
+
+
+def entries_of(holder: Any, name: str, where: str) -> Iterator[tuple[JsonObject, str]]:
+    """Yield the objects in a list that is a member of an object, and their places."""
+    for at, entry in enumerate(member(holder, name, list, where)):
+        place = f"{where} {name}[{at}]"
+        yield expect(entry, dict, place), place
+
+
+def inner(data: JsonObject, name: str) -> JsonObject:
+    """Return an inner object, empty if there is none."""
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}

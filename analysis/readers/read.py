@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFormat
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.path_names import machine_of
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
-from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
+from hindmost.text import first_of
 
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
@@ -37,23 +37,6 @@ FIGURES = (".png", ".pdf", ".svg")
 F = TypeVar("F", bound=Format)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile(Generic[F]):
-    """A file to read.
-
-    Attributes
-    ----------
-    path : Path
-    root : Path
-        The folder that was named, or that of a file that was named.
-    format : Format
-    """
-
-    path: Path
-    root: Path
-    format: F
-
-
 def find_files(
     paths: Sequence[Path],
     formats: Registry[F],
@@ -62,8 +45,10 @@ def find_files(
     *,
     depth: int,
     if_mixed: str,
-) -> list[FoundFile[F]]:
+) -> list[tuple[Path, Path, F]]:
     """Return the files to read, each once, in the order of their names on the command line.
+
+    Each with the folder that was named, or that of a file that was named, and its format.
 
     Parameters
     ----------
@@ -86,19 +71,17 @@ def find_files(
         A file has no known format, a folder contains none that has, or formats are mixed.
     """
     wanted = tuple(formats[name] for name in names)
-    found: dict[Path, FoundFile[F]] = {}
+    found: dict[Path, tuple[Path, Path, F]] = {}
     for path in paths:
         if path.is_dir():
             for each in _in_folder(path, formats, wanted, remarks, depth):
-                found.setdefault(each.path.resolve(), each)
+                found.setdefault(each[0].resolve(), each)
         elif not path.exists():
             raise UsageError(f"{path} does not exist.")
         else:
             format = required_format(path, formats, wanted)
-            found.setdefault(
-                path.resolve(), FoundFile(path=path, root=root_of(path), format=format)
-            )
-    kinds = {each.format.name: each.path for each in found.values()}
+            found.setdefault(path.resolve(), (path, root_of(path), format))
+    kinds = {format.name: path for path, _, format in found.values()}
     if len(kinds) > 1 and not wanted:
         listed = "; ".join(f"{path} is {name}" for name, path in kinds.items())
         raise DataError(f"Files of several formats: {listed}. {if_mixed}")
@@ -162,9 +145,9 @@ def _below(folder: Path, depth: int, remarks: Remarks) -> Iterator[Path]:
 
 def _in_folder(
     folder: Path, formats: Registry[F], wanted: tuple[F, ...], remarks: Remarks, depth: int
-) -> list[FoundFile[F]]:
+) -> list[tuple[Path, Path, F]]:
     """Return the files in a folder and below that have a known format."""
-    found: list[FoundFile[F]] = []
+    found: list[tuple[Path, Path, F]] = []
     others: list[str] = []
     for path in _below(folder, depth, remarks):
         if is_ours(path):
@@ -175,17 +158,17 @@ def _in_folder(
             remarks.add("files that cannot be read", f"{error} The file is left out.")
             continue
         if format is not None and (not wanted or format in wanted):
-            found.append(FoundFile(path=path, root=root_of(folder), format=format))
+            found.append((path, root_of(folder), format))
         elif path.parent == folder:
             others.append(path.name)
     if not found:
         kind = f"the format {_listed(wanted)}" if wanted else "a known format"
         raise DataError(f"{folder} contains no file of {kind}. {_choices(formats)}")
-    expected = {name for each in found for name in each.format.companions}
+    expected = {name for _, _, format in found for name in format.companions}
     if others := [name for name in others if name not in expected]:
         remarks.add(
             "folders with other files",
-            f"{folder}: left out {first_few(others)} (different format).",
+            f"{folder}: left out {first_of(others)} (different format).",
         )
     return found
 
@@ -283,9 +266,9 @@ def read_experiment(
         depth=DEPTH_OF_EXPERIMENT,
         if_mixed="Read one format at a time.",
     )
-    files[0].format.read(tuple(each.path for each in files), request, into)
+    files[0][2].read(tuple(path for path, _, _ in files), request, into)
     return into.experiment(
-        first_few([str(path) for path in given]), request.metrics, kernel, request.parameters
+        first_of([str(path) for path in given]), request.metrics, kernel, request.parameters
     )
 
 
@@ -339,11 +322,11 @@ def read_history(
         depth=DEPTH_OF_HISTORY,
         if_mixed="Name the format to read, or name all of them to read them as one history.",
     )
-    found.sort(key=lambda each: each.path.resolve())
+    found.sort(key=lambda each: each[0].resolve())
     _read_each(found, len({root_of(path) for path in given}) > 1, into)
     for pattern in larger_is_better:
         into.set_larger_is_better(pattern)
-    history = into.history(first_few([str(path) for path in given]))
+    history = into.history(first_of([str(path) for path in given]))
     return select(history, machine=machine, case=case, timer=timer)
 
 
@@ -358,16 +341,15 @@ def _names(names: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _read_each(
-    files: list[FoundFile[HistoryFormat]], several: bool, into: HistoryGathering
+    files: list[tuple[Path, Path, HistoryFormat]], several: bool, into: HistoryGathering
 ) -> None:
     """Read files, and remark on those that cannot be read if others can."""
     unreadable: list[DataError] = []
-    for each in files:
-        machine = machine_of(each.path, each.root, several)
-        source = HistoryFile(path=each.path, folder_machine=machine)
+    for path, root, format in files:
+        machine = machine_of(path, root, several)
         try:
             # All of a file or nothing.
-            found = list(each.format.read(source, into.remarks))
+            found = list(format.read(path, machine, into.remarks))
         except DataError as error:
             unreadable.append(error)
             continue

@@ -10,19 +10,24 @@ from hindmost.analysis.readers.format import (
     TraceFormat,
 )
 from hindmost.analysis.readers.formats.asv import ASV
+from hindmost.analysis.readers.formats.benchmark_tools import (
+    GITHUB_ACTION_BENCHMARK,
+    GOOGLE_BENCHMARK,
+    HYPERFINE,
+    PYTEST_BENCHMARK,
+)
 from hindmost.analysis.readers.formats.caliper import CALIPER, CALIPER_RANKS
 from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
 from hindmost.analysis.readers.formats.csv_history import CSV_HISTORY
 from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
 from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
-from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON, EXTRAP_JSON_LINES
-from hindmost.analysis.readers.formats.extrap_saved import EXTRAP_SAVED
-from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
-from hindmost.analysis.readers.formats.github_action_benchmark import GITHUB_ACTION_BENCHMARK
-from hindmost.analysis.readers.formats.google_benchmark import GOOGLE_BENCHMARK
-from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
+from hindmost.analysis.readers.formats.extrap import (
+    EXTRAP_JSON,
+    EXTRAP_JSON_LINES,
+    EXTRAP_SAVED,
+    EXTRAP_TEXT,
+)
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
-from hindmost.analysis.readers.formats.pytest_benchmark import PYTEST_BENCHMARK
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE

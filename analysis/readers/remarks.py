@@ -13,12 +13,6 @@ MORE = re.compile(r"(\d+) more of this sort: ")
 """How the sentence begins that counts the others."""
 
 
-def first_few(names: list[str], shown: int = 3) -> str:
-    """List the first few names, and count the rest."""
-    more = len(names) - shown
-    return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
-
-
 def stands_for(sentence: str) -> int:
     """Return the number of remarks that a sentence represents, including those it counts."""
     counted = MORE.match(sentence)

@@ -12,11 +12,10 @@ from hindmost.analysis.runs.configuration import OF_THE_SOLVER, OWN_SOLVER, STRU
 from hindmost.analysis.runs.figures.compare_runs import apart
 from hindmost.analysis.runs.finding import OF_COMPARISON
 from hindmost.analysis.runs.first_screen import doubted
-from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.runs.summary import phase_shares
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.reader import Run
 from hindmost.text import percent, seconds
 
 FASTER, SLOWER = "faster in every repeat", "slower in every repeat"
@@ -32,18 +31,16 @@ class ComparedSolver:
     ----------
     name : str
         What distinguishes it from the others.
-    median_s, lowest_s, highest_s : float
-        Of the solve times of its repeats.
+    times_s : sequence of float
+        Solve times of its repeats.
+    done : sequence of int
+        Iterations of its repeats.
     wait_share : float
         Share of waiting in the time of all bodies, the median over repeats.
     ratio : float or None
         Its median over that of the first solver; None if either fell short.
     verdict : str
         The conclusion from the ratio, given the spread of repeats; empty for the first.
-    iterations : tuple of int
-        Fewest and most iterations of its repeats.
-    iteration_s : float
-        Solve time over iterations, the median over repeats.
     shortfall : str
         How some repeat fell short: it did not reach its tolerance, or it stopped early. Empty if
         none did.
@@ -52,22 +49,18 @@ class ComparedSolver:
     """
 
     name: str
-    runs: int
-    median_s: float
-    lowest_s: float
-    highest_s: float
+    times_s: Sequence[float]
+    done: Sequence[int]
     wait_share: float
     ratio: float | None
     verdict: str
-    iterations: tuple[int, int]
-    iteration_s: float
-    shortfall: str = ""
-    true_residual: float | None = None
+    shortfall: str
+    true_residual: float | None
 
     @property
-    def spread_percent(self) -> float:
-        """From the fastest repeat to the slowest, in percent of the median."""
-        return 100.0 * (self.highest_s - self.lowest_s) / self.median_s
+    def median_s(self) -> float:
+        """Median of the solve times."""
+        return float(np.median(self.times_s))
 
 
 def comparable(groups: Iterable[FittedGroup]) -> list[list[FittedGroup]]:
@@ -104,23 +97,14 @@ def compare_one(first: FittedGroup, fitted: FittedGroup, name: str) -> ComparedS
     said = NOT_COMPARED if short else verdict(first.solve_times_s, times)
     return ComparedSolver(
         name=name,
-        runs=len(fitted.runs),
-        median_s=float(np.median(times)),
-        lowest_s=min(times),
-        highest_s=max(times),
-        wait_share=float(np.median([waiting_share(each.run) for each in fitted.runs])),
+        times_s=times,
+        done=done,
+        wait_share=float(np.median([phase_shares(each.run)["wait"] for each in fitted.runs])),
         ratio=ratio,
         verdict="" if fitted is first else said,
-        iterations=(min(done), max(done)),
-        iteration_s=float(np.median(np.divide(times, done))),
         shortfall=next(iter(fitted.group.shortfalls), ""),
         true_residual=max(residuals, default=None),
     )
-
-
-def waiting_share(run: Run) -> float:
-    """Return the share of waiting in the time of all bodies of a run."""
-    return summarise_run(run, with_efficiency=False).phase_share["wait"]
 
 
 def verdict(first: Sequence[float], second: Sequence[float]) -> str:
@@ -168,7 +152,7 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conc
                     share=delta_s / first.median_s,
                     relative=True,
                     certainty=Certainty.MEASURED if sure else Certainty.OPEN,
-                    basis=f"solve times of {solver.runs} and {first.runs} repeats",
+                    basis=f"solve times of {len(solver.times_s)} and {len(first.times_s)} repeats",
                     links=(Link(anchor=anchor, text="Solvers side by side"),),
                     topics=OF_COMPARISON,
                     files=tuple(files),
@@ -200,11 +184,11 @@ def solvers_table(members: Sequence[FittedGroup]) -> Table:
         rows=[
             (
                 solver.name,
-                str(solver.runs),
+                str(len(solver.times_s)),
                 solver.shortfall or seconds(solver.median_s),
                 *spread(solver),
-                " to ".join(map(str, dict.fromkeys(solver.iterations))),
-                seconds(solver.iteration_s),
+                " to ".join(map(str, dict.fromkeys((min(solver.done), max(solver.done))))),
+                seconds(float(np.median(np.divide(solver.times_s, solver.done)))),
                 "" if solver.true_residual is None else f"{solver.true_residual:.1e}",
                 percent(solver.wait_share),
                 "" if solver.ratio is None else f"{solver.ratio:.2f}",
@@ -217,7 +201,7 @@ def solvers_table(members: Sequence[FittedGroup]) -> Table:
 
 def spread(solver: ComparedSolver) -> tuple[str, str]:
     """Write the range of repeats and its width; a single run has none."""
-    if solver.runs == 1 or solver.shortfall:
+    low_s, high_s = min(solver.times_s), max(solver.times_s)
+    if len(solver.times_s) == 1 or solver.shortfall:
         return "", ""
-    span = f"{seconds(solver.lowest_s)} to {seconds(solver.highest_s)}"
-    return span, percent(solver.spread_percent / 100.0)
+    return f"{seconds(low_s)} to {seconds(high_s)}", percent(high_s / low_s - 1.0)

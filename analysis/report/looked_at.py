@@ -14,7 +14,7 @@ from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.page import Widget
-from hindmost.analysis.whatif.gains import Remedies
+from hindmost.analysis.whatif.gains import Remedies, Remedy
 from hindmost.analysis.whatif.typical_work import WorkOfRank
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
@@ -88,14 +88,15 @@ class LookedAt:
         remedy: str,
         links: tuple[Link, ...],
         *,
-        range_s: tuple[float, float] | None = None,
-        estimated: bool = False,
+        replay: Remedy | None = None,
         brief: str = "",
         certainty: Certainty = Certainty.MEASURED,
         basis: str = "",
         topics: tuple[Topic, ...] = OF_TIMES,
     ) -> Conclusion:
         """Return a conclusion on time that the median run lost.
+
+        Of a replay its interval is said, and whether it has an estimate within it.
 
         Sums over few iterations are recorded, but do not show what iterations are like: an error
         about their number puts these conclusions in doubt, too.
@@ -108,8 +109,8 @@ class LookedAt:
             brief=brief,
             remedy=remedy,
             cost_s=cost_s,
-            range_s=range_s,
-            estimated=estimated,
+            range_s=None if replay is None else replay.saved_range_s,
+            estimated=replay is not None and replay.predicted_s is not None,
             share=cost_s / self.efficiencies.whole_s,
             certainty=certainty,
             basis=basis or f"recorded times of {counted(self.run.bodies, 'iteration')}",

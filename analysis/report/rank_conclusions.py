@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.ranks.tables import SHOWN, node_words
+from hindmost.analysis.ranks.tables import node_words
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.cores import work_or_core
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
@@ -20,8 +20,9 @@ from hindmost.analysis.runs.first_screen import (
     worth_saying,
 )
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.show.overview import Overview, overview_widget
+from hindmost.analysis.show.overview import overview_widget
 from hindmost.analysis.show.page import Widget
+from hindmost.analysis.show.table import LEADING
 from hindmost.models.ranks.extrema import MATTERS, SURE, tells_alone
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, seconds
@@ -44,26 +45,16 @@ def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[
     several = len(looked) > 1
     found = [each for report, anchor in looked for each in on_ranks(report, anchor, several)]
     findings = [each for report, _ in looked for each in report.findings]
-    data = judge_data(findings, len(looked))
-    said = worth_saying(found)
-    headline = headline_of(said, None, findings) if said else nothing_on(looked)
+    said, withheld = worth_saying(found), dict.fromkeys(report.withheld for report, _ in looked)
+    nothing = "No rank can be blamed." if any(withheld) else "No single rank holds up the others."
     return overview_widget(
-        Overview(
-            headline=capital(headline),
-            ran=[report.title for report, _ in looked],
-            data=data,
-            pictures=pictures,
-            statements={"": said},
-            nothing=" ".join(dict.fromkeys(report.withheld for report, _ in looked)).strip(),
-        )
+        capital(headline_of(said, None, findings)) if said else nothing,
+        ran=[report.title for report, _ in looked],
+        data=[judge_data(findings, len(looked))],
+        pictures=pictures,
+        statements={"": said},
+        nothing=" ".join(withheld).strip(),
     )
-
-
-def nothing_on(looked: Sequence[tuple[RankReport, str]]) -> str:
-    """Say that no rank stands out, or why none can be blamed."""
-    if any(report.withheld for report, _ in looked):
-        return "no rank can be blamed."
-    return "no single rank holds up the others."
 
 
 def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclusion]:
@@ -192,7 +183,7 @@ def how_often(times: int, of: int) -> str:
 
 def stragglers(late: Lateness) -> list[int]:
     """Return the places of the ranks that cost nearly as much as the first, which stands out."""
-    order = np.argsort(-late.charged_s, kind="stable")[:SHOWN].tolist()
+    order = np.argsort(-late.charged_s, kind="stable")[:LEADING].tolist()
     if not stands_out(late, order[0]):
         return []
     least = NEARLY * float(late.charged_s[order[0]])

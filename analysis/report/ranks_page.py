@@ -15,7 +15,6 @@ from hindmost.analysis.ranks.figures import timeline_charts, timelines_of
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import (
     ONE_RANK,
-    SHOWN,
     main_stretches,
     metric_text,
     one_group,
@@ -24,7 +23,6 @@ from hindmost.analysis.ranks.tables import (
     stretch_wait,
     stretch_work,
 )
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
@@ -33,12 +31,12 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Subheading, Widget
-from hindmost.analysis.show.table import MOST_LISTED, Column, Table
+from hindmost.analysis.show.table import LEADING, MOST_LISTED, Column, Table
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.lateness import Lateness
-from hindmost.text import percent, seconds
+from hindmost.text import first_of, percent, seconds
 
 DEVIATION = "Work of each rank"
 OF_DEVIATION = (
@@ -69,7 +67,7 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
     pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
-        subtitle=first_few([Path(report.file).name for report, _ in looked]),
+        subtitle=first_of([Path(report.file).name for report, _ in looked]),
         parts=[
             ranks_overview(found, pictures),
             *(each for each in parts if each not in pictures),
@@ -254,7 +252,7 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
     return choice_chart(
         dict(zip(keys, made, strict=True)),
         {
-            key: f"{key}: {first_few(list(each))}"
+            key: f"{key}: {first_of(list(each))}"
             for key, each in zip(keys, reasons.values(), strict=True)
         },
         "rank",
@@ -293,7 +291,7 @@ def groups_table(report: RankReport, opens: Opens | None) -> Table:
     """Return the groups of ranks with their exemplars, and the means that differ most."""
     metrics = report.metrics
     spread = metrics.normalised().std(axis=0)
-    shown = sorted(np.argsort(-spread, kind="stable")[:SHOWN].tolist())
+    shown = sorted(np.argsort(-spread, kind="stable")[:LEADING].tolist())
     return Table(
         columns=(
             Column("ranks in the group", "right"),

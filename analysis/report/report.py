@@ -19,7 +19,7 @@ from hindmost.analysis.fits.tables import (
 )
 from hindmost.analysis.history.page.history_page import history_parts
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.ranks.activity_profile import activity_profiles
+from hindmost.analysis.ranks.figures import activity_profiles
 from hindmost.analysis.ranks.read import ranks_of_run
 from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.report.adaptive_page import (
@@ -34,10 +34,10 @@ from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window
 from hindmost.analysis.report.looked_at import LookedAt, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.ranks_page import openings, rank_parts
+from hindmost.analysis.report.run_conclusions import busiest_of
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
-from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import (
@@ -61,7 +61,7 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.one_pass import for_charts
 from hindmost.analysis.runs.read import of_how_many
-from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
+from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.chart import Chart
@@ -73,15 +73,13 @@ from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
-from hindmost.analysis.whatif.typical_work import typical_of_ranks
+from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
-LEADING = "work"
-"""The map that shows the finding, above the timeline of single iterations."""
 FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
@@ -274,7 +272,7 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     wanted: list[Wanted[Any]] = [
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
-        typical_of_ranks(),
+        TYPICAL_WORK,
     ]
     if not run.reduced:
         wanted += [ranks_of_run(), *([] if is_kept(run) else [counted_efficiencies()])]
@@ -298,7 +296,7 @@ def section(
     ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
     pictures = [
-        *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
+        *run_chart(figure_named("work"), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
     ]
     efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
@@ -310,7 +308,7 @@ def section(
             facets=facets_of(fitted, name),
         ),
         *pictures,
-        runs_table([summarise_run(each.run, with_efficiency=False) for each in fitted.runs]),
+        runs_table([each.run for each in fitted.runs]),
         *(Paragraph(drawn, quiet=True) for drawn in which_run(fitted)),
         *run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies),
         *doubts(fitted.findings, (Topic.PHASES,)),
@@ -356,13 +354,13 @@ def models_parts(fitted: FittedGroup) -> list[Part]:
 
 
 def which_run(fitted: FittedGroup) -> Iterator[str]:
-    """Yield which of several runs the charts show: the median one, or one next to the median."""
+    """Yield which of several runs is charted and replayed: the median one, or one next to it."""
     runs, file = len(fitted.runs), fitted.median_run.run.path.name
     if runs == 2:
-        yield f"The charts show {file}, one of the two runs."
+        yield f"Charts and replays are of {file}, one of the two runs."
     elif runs > 2:
         which = "with" if runs % 2 else "next to"
-        yield f"The charts show {file}, the run {which} the median solve time."
+        yield f"Charts and replays are of {file}, the run {which} the median solve time."
 
 
 def event_parts(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hindmost.analysis.ranks import activity_profile
+from functools import partial
+
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import RunFigure
@@ -27,7 +28,7 @@ RUN_FIGURES = (
         caption="Iterations of each rank in time order, without waiting. A stripe along time is a "
         "rank with more work, a bright cell on one rank only a detour, for which the others "
         "waited. Arrows at the right mark ranks that stand out.",
-        make=one_run.make_work_map,
+        make=partial(one_run.make_map, of_work=True),
         default=True,
         by_rank=True,
         of_ranks=True,
@@ -163,7 +164,7 @@ RUN_FIGURES = (
         caption="The share of ranks in each phase at each moment of the solve, on the common clock "
         "of all ranks. Where event times were recorded, waiting stands where it happened; else "
         "the phases of an iteration are spread evenly over it. Gaps are time between iterations.",
-        make=activity_profile.make_activity_profile,
+        make=of_ranks.make_activity_profile,
     ),
     RunFigure(
         name="body-profile",

@@ -33,7 +33,7 @@ from hindmost.analysis.runs.first_screen import (
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.conclusion import Conclusion
-from hindmost.analysis.show.overview import Bar, Judgement, Overview, overview_widget
+from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
@@ -96,23 +96,18 @@ def overview_of(
     # Conclusions are folded where all are of shared cores.
     crowded = {each.file for each in findings if each.code == CROWDED}
     in_doubt = not studies and history is None and 0 < files <= len(crowded)
-    judged = judge_all(findings, files, studies, history)
     overview = overview_widget(
-        Overview(
-            headline=top[0] if top else "",
-            further=" ".join(top[1:]),
-            ran=[*what_ran(configurations), *read],
-            data=judged[0],
-            others=judged[1:],
-            parts=tuple(PARTS),
-            meanings=PARTS,
-            bars=[bar_of(one) for one in configurations],
-            pictures=shown,
-            pictured=leading.of if leading is not None and leading.pictures else "",
-            statements={name: worth_saying(found) for name, found in groups.items()},
-            folded="At face value, all in doubt" if in_doubt else "",
-            nothing=" ".join(nothing),
-        )
+        top[0] if top else "",
+        further=" ".join(top[1:]),
+        ran=[*what_ran(configurations), *read],
+        data=judge_all(findings, files, studies, history),
+        parts=PARTS,
+        bars=[bar_of(one) for one in configurations],
+        pictures=shown,
+        pictured=leading.of if leading is not None and leading.pictures else "",
+        statements={name: worth_saying(found) for name, found in groups.items()},
+        folded="At face value, all in doubt" if in_doubt else "",
+        nothing=" ".join(nothing),
     )
     return overview, pictures
 

@@ -20,12 +20,10 @@ from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import MOST_LISTED, RIGHT, WIDE, Column, Table
+from hindmost.analysis.show.table import LEADING, MOST_LISTED, RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import counted, percent, quantity
 
-MOST_CHARTS = 3
-"""Kernels of a metric that the first screen draws and names."""
 CAPTION = (
     "Measurements, the model, and what is predicted up to the target, with its 90 % interval. "
     "Bands across mark where the behaviour changes."
@@ -68,12 +66,12 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
             anchor = f"scaling-{place}-{number}"
             order = by_share(metric)
             standings = metric.at_target(order[:MOST_LISTED])
-            charts = [scaling_chart(each, metric.target) for each in standings[:MOST_CHARTS]]
+            charts = [scaling_chart(each, metric.target) for each in standings[:LEADING]]
             picture = leading_chart(study, metric, standings, charts, numbers)
             pictures += [] if number else [picture]
             heading, *others = section(study, metric, standings, charts, anchor, numbers)
             parts += [heading, *([picture] if number else []), *others]
-            found += [on_kernel(study, metric, each, anchor) for each in standings[:MOST_CHARTS]]
+            found += [on_kernel(study, metric, each, anchor) for each in standings[:LEADING]]
     return ScalingPage(parts=parts, pictures=pictures, conclusions=found)
 
 

@@ -7,7 +7,6 @@ where they do not allow it, the sentence says so. What a change would save is to
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +20,12 @@ from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.straggler import DISTURBED, JudgedRun
 from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words
 from hindmost.analysis.runs.summary import efficiency_of, links_of
-from hindmost.analysis.show.table import MOST_LISTED
+from hindmost.analysis.show.table import LEADING, MOST_LISTED
 from hindmost.models.ranks.efficiencies import OUTSIDE
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
 
-MOST_RUNS = 3
-"""Kinds of solves of a program that get sentences, those that take longest."""
-LEFT_OUT_FIRST = ("loops", "growth", "calls", "places")
+LEFT_OUT_FIRST = ("loops", "calls", "waits", "places")
 """What sentences name, in the order in which it is left out where there are too many lines."""
 IN_WORDS = {
     "local": "local work",
@@ -54,8 +51,8 @@ class AttachedRun(JudgedRun):
 
     JSON = (
         "file=run.path solver=run.header.solver solves? iterations=run.header.iterations "
-        "solve_time_s=run.solve_time_s share=shares straggler excess_work=timed.excess "
-        "imbalance=timed.imbalance stretches=most_stretches text"
+        "solve_time_s=run.solve_time_s share=shares straggler excess_work=judged.excess "
+        "imbalance=judged.imbalance stretches=most_stretches text"
     )
 
     @property
@@ -93,22 +90,16 @@ class AttachedRun(JudgedRun):
 
         return min(acted, key=rank, default=None)
 
-    def lines(self, left_out: Collection[str] = ()) -> list[str]:
-        """Return the sentences.
-
-        Parameters
-        ----------
-        left_out : collection of str
-            Of `LEFT_OUT_FIRST`, what they do not name.
-        """
+    def lines(self) -> list[str]:
+        """Return the sentences."""
         return [
             *self.why_incomplete(),
             self.what(),
-            *(() if "loops" in left_out else self.other_loops()),
-            self.where(calls="calls" not in left_out),
-            self.who(places="places" not in left_out),
+            *(() if "loops" in self.left_out else self.other_loops()),
+            self.where(),
+            self.who(),
             *self.network(),
-            *(() if "growth" in left_out else self.grown()),
+            *self.grown(),
             *self.counted_work(),
             *self.inner(),
             self.next(),
@@ -117,7 +108,7 @@ class AttachedRun(JudgedRun):
     @property
     def said(self) -> set[str]:
         """Codes of findings that the sentences contain, so that no list below repeats them."""
-        found = {"recurring"} if self.recurring else set()
+        found = {"recurring"} if self.recurring() else set()
         taken = core_wait(self.run)
         if self.crowded:
             found.add("crowded")
@@ -140,12 +131,13 @@ class AttachedRun(JudgedRun):
         if not self.solves:
             name = (attached.get("loop") or {}).get("name")
             each = f" ({header.iteration_is})" if header.iteration_is else ""
-            if name and self.run.of_program:  # which says what part of the time that is
+            if name:
                 each = f" {name}"
+            passes = (f", {header.passes}", ",") if header.passes else ("", "")
             verb = "takes" if self.run.bodies == 1 else "take"
             return (
-                f"{counted(self.run.bodies, 'iteration')} of its loop{each} {verb} {time}"
-                f"{self.run.of_program}."
+                f"{counted(self.run.bodies, 'iteration')}{passes[0]} of its loop{each}{passes[1]} "
+                f"{verb} {time}{self.run.of_program}."
             )
         parts = [counted(header.iterations, "iteration") + " in all"]
         for name, key in (("Newton step", "snes_steps"), ("time step", "time_steps")):
@@ -166,7 +158,7 @@ class AttachedRun(JudgedRun):
         named = self.run.header.loops()[:MOST_SHOWN]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
-    def where(self, *, calls: bool = True) -> str:
+    def where(self) -> str:
         """Say where the time went, by cause and in which calls."""
         found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
         whole_s = max(self.run.solve_time_s, 1e-300)
@@ -193,19 +185,19 @@ class AttachedRun(JudgedRun):
         ]
         if without:  # then calls say little of the program
             return f"{text} Included in all: {without[0]}."
-        if calls and causes and len(by_call) > 1:
+        if "calls" not in self.left_out and causes and len(by_call) > 1:
             text += f" By call: {', '.join(by_call)}."
         return text + (f" But {self.polling.text}." if self.polling else "")
 
-    def who(self, *, places: bool = True) -> str:
+    def who(self) -> str:
         """Say which rank is the straggler, whether it waits or works, and where in the code."""
-        run, times = self.run, self.times
+        run, times, judged = self.run, self.times, self.judged
         if run.header.ranks == 1:
             return "There is one rank, so nobody waits."
         withheld = why_withheld(run)
         if withheld:
             return f"No rank is named as a straggler: {withheld}."
-        if times is None:
+        if times is None or judged is None:
             return (
                 f"The file is large; for stragglers: hindmost show {shell_word(run.path)} --ranks"
             )
@@ -213,26 +205,30 @@ class AttachedRun(JudgedRun):
         worst = self.straggler
         if worst is None:
             waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
-            whole = "No rank is a straggler" + (" over all iterations" if self.recurring else "")
+            whole = "No rank is a straggler" + (" over all iterations" if self.recurring() else "")
             return (
                 f"{whole}: the rank with the most time outside MPI has "
-                f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
-                f"of the {'solve' if self.solves else 'loop'} time. The ranks wait "
-                f"{percent(waiting, 0)} of their iterations."
-                f"{self.of_recurring('But ', places=places)}"
+                f"{percent(judged.excess)} more than the mean, which is "
+                f"{percent(judged.imbalance)} of the {'solve' if self.solves else 'loop'} time. "
+                f"Messages and collectives take {percent(waiting, 0)} of the ranks' iterations."
+                f"{self.of_recurring('But ')}"
             )
-        others = np.delete(share, worst)
+        own, others = (
+            percent(float(of.mean()), 0) for of in (share[worst], np.delete(share, worst))
+        )
+        waits = f" Messages and collectives take {own} of its time, {others} of the others'."
+        waits *= "waits" not in self.left_out
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
-        quickest = self.judged.quickest
-        when = " in its quickest iterations, too" if quickest else ""
+        when = " in its quickest iterations, too" if judged.quickest else ""
+        where = ""
+        if "places" not in self.left_out:
+            where = extra_words(self.stretches, worst, quickest=judged.quickest)
         doubt = self.doubt() or self.of_node(worst)
-        doubt = doubt or work_or_core(self.judged.work_s, counted=times.amount is not None)
+        doubt = doubt or work_or_core(judged.work_s, counted=times.amount is not None)
         return (
-            f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
-            f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
-            f"time, the others {percent(float(others.mean()), 0)}."
-            f"{extra_words(self.stretches if places else (), worst, quickest=quickest)}"
-            f"{self.of_recurring(places=places)}{doubt}"
+            f"Rank {worst}{host} is the straggler{when}: it spends {percent(judged.excess, 0)} "
+            f"more time outside MPI than the mean.{waits}"
+            f"{where}{self.of_recurring()}{doubt}"
         )
 
     def of_node(self, worst: int) -> str:
@@ -257,14 +253,19 @@ class AttachedRun(JudgedRun):
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
+        said = growth_words(
+            self.run,
+            self.stretches,
+            WORTH_SAYING * self.undisturbed_s,
+            disturbed=bool(self.disturbed),
+            places="places" not in self.left_out,
+        )
         return [said] if said else []
 
-    def of_recurring(self, also: str = "", *, places: bool) -> str:
+    def of_recurring(self, also: str = "") -> str:
         """Say which iterations come back longer, and where: the other ranks wait for them."""
         return "".join(
-            f" {also}{each if also else each[:1].upper() + each[1:]}."
-            for each in self.recurring_words(places=places)
+            f" {also}{each if also else each[:1].upper() + each[1:]}." for each in self.recurring()
         )
 
     def counted_work(self) -> list[str]:
@@ -294,7 +295,7 @@ class AttachedRun(JudgedRun):
         words = [
             f"{each['prefix'] or 'no prefix'} ({each['type']}, {each['count']:,} times) "
             f"{percent(each['seconds'] / whole, 0)}"
-            for each in self.attached.get("inner", [])[:MOST_RUNS]
+            for each in self.attached.get("inner", [])[:LEADING]
             if each["seconds"] >= MATTERS * whole
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
@@ -305,17 +306,17 @@ class AttachedRun(JudgedRun):
         if why_withheld(self.run):
             return f"Next: hindmost check {path}"
         first = self.worst
-        systematic = self.straggler is not None and not self.may_be_disturbed
-        if systematic and first is not None and first.severity != "error":
+        straggler, judged, doubt = self.straggler, self.judged, self.doubt()
+        if straggler is not None and not doubt and first is not None and first.severity != "error":
             first = None if first.code in DISTURBED else first
         if first is not None:
             because = "" if first.code in self.said else f" ({first.text})"
             return f"Next: {first.advice}{because}."
-        if self.may_be_disturbed:
+        if doubt:
             return "Next: repeat on an idle machine before anything else."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
-        if self.straggler is not None and self.imbalance >= MATTERS:
+        if straggler is not None and judged is not None and judged.imbalance >= MATTERS:
             return (
                 f"Next: see what equal work would save: hindmost whatif {path}; and where the "
                 f"ranks differ: hindmost show --ranks {path}"
@@ -353,11 +354,6 @@ class AttachedRun(JudgedRun):
     def most_stretches(self) -> tuple[Stretch, ...]:
         """Those with most work."""
         return self.stretches[:MOST_LISTED]
-
-    @property
-    def timed(self) -> AttachedRun | None:
-        """Itself; None if the times of its ranks are not known."""
-        return self if self.times is not None else None
 
 
 def largest(shares: dict[str, float]) -> list[str]:

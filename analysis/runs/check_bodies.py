@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import MATTERS, SPOILS, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
@@ -26,8 +27,6 @@ from hindmost.models.recurring import (
 )
 from hindmost.text import counted, percent, seconds
 
-MOST_VALUES = 1 << 22
-"""Times of all ranks up to which each is looked at; beyond, some, evenly spread."""
 MOST_NAMED = 4
 """Ranks that a sentence names."""
 LEAST_BODIES = 100
@@ -70,7 +69,7 @@ class WorkCourseTally:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        most = max(MOST_VALUES // max(run.bodies, 1), 1)
+        most = max(MOST_IN_MEMORY // max(run.bodies, 1), 1)
         spread = np.linspace(0, run.columns - 1, min(run.columns, most))
         self._columns = np.unique(spread.astype(np.intp))
         self._work: list[NDArray[np.float64]] = []
@@ -235,7 +234,7 @@ class BodyTimesTally:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._slowest, self._rank_s = [np.empty(0)], np.zeros(run.columns)
-        self._stride = -(-run.bodies * run.columns // (2 * MOST_VALUES)) or 1
+        self._stride = -(-run.bodies * run.columns // MOST_IN_MEMORY) or 1
         self._quarter = run.bodies // 4
         # Bodies of the first and of the last quarter: their numbers and times.
         self._parts: tuple[list[Some], list[Some]] = ([], [])

@@ -194,11 +194,11 @@ def findings_in(paths: Iterable[Path]) -> list[Finding]:
         return []
     from hindmost.analysis.runs.check import findings_of
     from hindmost.analysis.runs.groups import group_runs
-    from hindmost.analysis.runs.read import DistinctRuns
-    from hindmost.harness.runfile.reader import open_run
+    from hindmost.analysis.runs.read import why_twice
+    from hindmost.harness.runfile.reader import Run, open_run
 
-    runs = DistinctRuns()
+    runs: dict[str, Run] = {}
     for file in files:
         with suppress(DataError):
-            runs.add(open_run(file))
-    return findings_of(group_runs(runs), read_large=False)
+            why_twice(runs, open_run(file))
+    return findings_of(group_runs(runs.values()), read_large=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hindmost.analysis.runs.finding import SPOILS
@@ -15,83 +13,49 @@ from hindmost.analysis.runs.tallies import (
 )
 from hindmost.harness.runfile.reader import Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
-from hindmost.models.ranks.links import link_costs
+from hindmost.models.ranks.links import LinkCost, link_costs
 from hindmost.models.simulation.blocks import Neighbours
 from hindmost.text import percent, seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeLink:
-    """What messages and reductions between two nodes take, or messages within a node.
-
-    Attributes
-    ----------
-    nodes : tuple of str
-        Two names, or one.
-    message_s, reduction_s : float or None
-        Medians after the last rank has sent or come, in seconds; None if not known.
-    clock_s : float
-        How far the clocks may have changed these times, in seconds.
-    share : float
-        Of the time of all ranks.
-    """
-
-    nodes: tuple[str, ...]
-    message_s: float | None
-    reduction_s: float | None
-    clock_s: float
-    share: float
-
-    @property
-    def times(self) -> str:
-        """How long they take, in words; empty if that is not known."""
-        known = (("message", self.message_s), ("reduction", self.reduction_s))
-        said = [f"{seconds(time_s)} a {what}" for what, time_s in known if time_s]
-        shortest_s = min(time_s for _, time_s in known if time_s) if said else 0.0
-        if self.clock_s > SPOILS * shortest_s:
-            said.append(f"to +-{seconds(self.clock_s)} of the clocks")
-        return ", ".join(said)
+def times_of(link: LinkCost) -> str:
+    """Say how long messages and reductions take; empty if that is not known."""
+    known = (("message", link.message_s), ("reduction", link.reduction_s))
+    said = [f"{seconds(time_s)} a {what}" for what, time_s in known if time_s]
+    shortest_s = min(time_s for _, time_s in known if time_s) if said else 0.0
+    if link.clock_s > SPOILS * shortest_s:
+        said.append(f"to +-{seconds(link.clock_s)} of the clocks")
+    return ", ".join(said)
 
 
-def node_links(run: Run) -> list[NodeLink]:
+def node_links(run: Run) -> list[LinkCost]:
     """Return the links of a run on several nodes, the largest share first; of its first events.
 
     Empty if it has no events of all ranks, or is on one node.
     """
-    names = list(dict.fromkeys(run.hosts))
-    if len(names) < 2 or run.reduced or not run.has("event_kind") or not run.bodies:
+    if len(set(run.hosts)) < 2 or run.reduced or not run.has("event_kind") or not run.bodies:
         return []
     block, edges = first_bodies(run), edges_of_columns(run)
     for name in ("start", "duration", "event_work", "event_duration"):
         check_values(run.path, VARIABLE[name], block.variable(name))
-    found = link_costs(
+    return link_costs(
         block.start,
         block.events,
         Neighbours.of_edges(run.columns, edges.source, edges.target),
-        np.array([names.index(host) for host in run.hosts], np.int64),
+        run.hosts,
         clock_uncertainty(run),
         exchanges_meet=exchanges_meet_in(run),
     )
-    return [
-        NodeLink(
-            nodes=tuple(dict.fromkeys(names[at] for at in each.nodes)),
-            message_s=each.message_s,
-            reduction_s=each.reduction_s,
-            clock_s=each.clock_s,
-            share=each.share,
-        )
-        for each in found
-    ]
 
 
-def link_words(links: list[NodeLink]) -> str:
+def link_words(links: list[LinkCost]) -> str:
     """Name the link between nodes that takes most time, and what others take; empty if none."""
-    between = [each for each in links if len(each.nodes) == 2 and each.times]
+    between = [each for each in links if len(each.nodes) == 2 and times_of(each)]
     if not between:
         return ""
     first = between[0]
     said = (
-        f"between {first.nodes[0]} and {first.nodes[1]}: {first.times} "
+        f"between {first.nodes[0]} and {first.nodes[1]}: {times_of(first)} "
         f"({percent(first.share, 0)} of the ranks' time)"
     )
     rest = [("between other nodes", between[1:])]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from hindmost.analysis.runs.reduced_input import (
 )
 from hindmost.analysis.runs.tallies import Block
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
@@ -24,58 +25,40 @@ from hindmost.models.noise.cycle_places import SKEWED
 from hindmost.models.noise.times import Events, SolveTimes
 
 MOST_IN_MEMORY = 8 << 20
-"""Bodies of all ranks up to which a run is read at once; beyond it rows are read as needed."""
+"""Bodies of all ranks up to which a run is read at once, and each is looked at; beyond it rows are
+read as needed, or some ranks looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Rows of a variable of a run file, read when they are asked for."""
+    """Rows of a run file, read when they are asked for.
 
-    run: Run
-    name: str
+    Attributes
+    ----------
+    shape : tuple of int
+        Of all of them.
+    read : callable
+        Reads some rows.
+    """
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the whole variable."""
-        return self.run.shape(self.name)
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        """Read some rows."""
-        return self.run.variable(self.name, rows)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkRows:
-    """The work of the bodies of a run file, read when it is asked for."""
-
-    run: Run
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Bodies and ranks."""
-        return self.run.bodies, self.run.columns
+    shape: tuple[int, ...]
+    read: Callable[[slice], NDArray[Any]]
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Read some rows."""
-        return self.run.work_in(rows)
+        return self.read(rows)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRows:
-    """Whom ranks need at the events of a run file, read when it is asked for."""
+def rows_of(run: Run, name: str) -> FileRows:
+    """Return the rows of a variable."""
+    return FileRows(run.shape(name), partial(run.variable, name))
 
-    run: Run
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Bodies, ranks and events."""
-        return self.run.shape("event_work")
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        """Read some rows."""
-        group = Block(self.run, rows).group
-        assert group is not None  # or there would be no such rows
-        return group
+def groups_in(run: Run, rows: slice) -> NDArray[np.int32]:
+    """Read whom ranks need at events, of a run that says so."""
+    group = Block(run, rows).group
+    assert group is not None
+    return group
 
 
 def ranks_meet(run: Run) -> bool:
@@ -114,22 +97,23 @@ def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
     between_s = np.median(between) if ranks_meet(run) else between[slowest]
     events = None
     if run.has("event_kind"):
+        grouped = run.has("event_group") or run.has("event_needs")
+        shape = run.shape("event_work")
         events = Events(
             kind=run.variable("event_kind"),
-            work=FileRows(run, "event_work"),
-            duration=FileRows(run, "event_duration"),
-            group=GroupRows(run) if run.has("event_group") or run.has("event_needs") else None,
+            work=rows_of(run, "event_work"),
+            duration=rows_of(run, "event_duration"),
+            group=FileRows(shape, partial(groups_in, run)) if grouped else None,
         )
     large = run.bodies * run.columns > MOST_IN_MEMORY
     return SolveTimes(
-        durations=FileRows(run, "duration") if large else run.durations,
-        work=WorkRows(run) if large else run.work,
+        durations=rows_of(run, "duration") if large else run.durations,
+        work=FileRows((run.bodies, run.columns), run.work_in) if large else run.work,
         restarts=np.asarray(restarts, np.float64),
         events=events,
         restart=run.header.restart,
         solver_iterations=run.header.iterations,
         drain=run.kind == BodyKind.DRAIN,
-        nodes=len(set(hosts_of_all(run) or run.hosts)),
         fill=run.kind == BodyKind.FILL,
         position=run.position,
         between_s=float(between_s),

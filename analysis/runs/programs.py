@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from hindmost.analysis.runs.attached import MOST_RUNS, AttachedRun
+from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.finding import Finding, of_file
 from hindmost.analysis.runs.straggler import rank_times
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import when
+from hindmost.analysis.show.table import LEADING, WIDTH
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
-
-MOST_LETTERS = 50
-"""Of a command line, so that the title stays on one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +44,15 @@ class AttachedProgram:
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
         left_out : collection of str
-            See `AttachedRun.lines`.
+            See `AttachedRun`.
         """
         if len(self.runs) > 1:  # of whose loops others are
             left_out = {*left_out, "loops"}
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
-        if len(command) > MOST_LETTERS:
-            command = f"{command[: MOST_LETTERS - 3]}..."
+        if len(command) > WIDTH // 2:  # so that the title stays on one line
+            command = f"{command[: WIDTH // 2 - 3]}..."
         ranks = int(attached.get("of_ranks") or header.ranks)
         began = min(each.run.header.t0_utc for each in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
@@ -68,13 +66,13 @@ class AttachedProgram:
             of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
             what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
             lines.append(f"  {what}. The longest first:")
-        for each in self.runs[:MOST_RUNS]:
+        for each in self.runs[:LEADING]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            own = (*each.lines(left_out), *below.get(each.run.path, ()))
+            own = (*replace(each, left_out=left_out).lines(), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
-        if len(self.runs) > MOST_RUNS:
-            lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
+        if len(self.runs) > LEADING:
+            lines.append(f"  {counted(len(self.runs) - LEADING, 'file')} more, of less time.")
         skipped = attached.get("solves_skipped", 0)
         if skipped:
             lines.append(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from hindmost.analysis.runs.configuration import injected_noise
@@ -13,14 +12,6 @@ from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import warn
 from hindmost.printable import shell_word
 from hindmost.text import counted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedFile:
-    """A file in a folder that is not a readable run file, and why."""
-
-    path: Path
-    reason: str
 
 
 def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
@@ -41,8 +32,8 @@ def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
         A named file cannot be read, or no file in the folders can.
     """
     runs, refused = open_runs(paths)
-    for each in refused:
-        warn(f"left out: {each.reason}")
+    for reason in refused.values():
+        warn(f"left out: {reason}")
     whole = [run for run in runs if run.header.complete or not complete]
     if not whole:
         raise DataError(incomplete(runs[0]))
@@ -52,8 +43,8 @@ def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
     return whole
 
 
-def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
-    """Open run files; return the runs, at least one, and the files in folders that failed.
+def open_runs(paths: Iterable[Path]) -> tuple[list[Run], dict[Path, str]]:
+    """Open run files; return the runs, at least one, and why files in folders failed.
 
     A run that is given twice counts once, with a warning, also under another path: it is no repeat.
     """
@@ -68,8 +59,8 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
             files.append((path, False))
         else:
             raise UsageError(f"{path} does not exist.")
-    runs = DistinctRuns()
-    refused: list[RefusedFile] = []
+    runs: dict[str, Run] = {}
+    refused: dict[Path, str] = {}
     first: DataError | None = None
     for file, in_folder in files:
         try:
@@ -78,37 +69,23 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], list[RefusedFile]]:
             if not in_folder:
                 raise
             first = first or error
-            refused.append(RefusedFile(path=file, reason=str(error)))
+            refused[file] = str(error)
         else:
-            if given_twice := runs.add(run):
+            if given_twice := why_twice(runs, run):
                 warn(f"left out: {given_twice}")
-    if not len(runs) and first is not None:
+    if not runs and first is not None:
         raise first
-    return list(runs), refused
+    return list(runs.values()), refused
 
 
-class DistinctRuns:
-    """Runs in the order in which they are added, each once: a copy of a run file is no repeat."""
-
-    def __init__(self) -> None:
-        self._runs: dict[str, Run] = {}
-
-    def __iter__(self) -> Iterator[Run]:
-        """Iterate over the runs."""
-        return iter(self._runs.values())
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._runs)
-
-    def add(self, run: Run) -> str:
-        """Add a run; return why it does not count if it was added before, else an empty text."""
-        earlier = self._runs.setdefault(run.checksum, run)
-        if earlier is run:
-            return ""
-        if run.path.resolve() == earlier.path.resolve():
-            return f"{run.path} is given twice; it counts once."
-        return f"{run.path} has the same contents as {earlier.path}; a copy counts once."
+def why_twice(runs: dict[str, Run], run: Run) -> str:
+    """Add a run to others by its checksum; return why it is no repeat if it was added before."""
+    earlier = runs.setdefault(run.checksum, run)
+    if earlier is run:
+        return ""
+    if run.path.resolve() == earlier.path.resolve():
+        return f"{run.path} is given twice; it counts once."
+    return f"{run.path} has the same contents as {earlier.path}; a copy counts once."
 
 
 def nothing_in(folder: Path) -> str:

@@ -5,6 +5,7 @@ Numbers only; `attached` puts them into sentences.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,9 @@ from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.text import percent, seconds
 
-MOST_OF_EXCESS = 0.5
-"""Share of a straggler's additional work from which on what may explain it is said."""
 DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
 
@@ -107,12 +107,15 @@ class JudgedRun:
     findings : tuple of Finding
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known, or the run is large.
+    left_out : collection of str
+        What sentences do not name, of ``attached.LEFT_OUT_FIRST``.
     """
 
     run: Run
     times: RankTimes | None
     findings: tuple[Finding, ...] = ()
     stretches: tuple[Stretch, ...] = ()
+    left_out: Collection[str] = ()
 
     @property
     def disturbed(self) -> list[Finding]:
@@ -122,20 +125,20 @@ class JudgedRun:
     @property
     def straggler(self) -> int | None:
         """The rank that works clearly more than the mean, at a cost; None if none does."""
-        times = self.times
-        if times is None or self.run.header.ranks < 2 or why_withheld(self.run):
+        judged = self.judged
+        if judged is None or self.run.header.ranks < 2 or why_withheld(self.run):
             return None
-        worst = int(np.argmax(self.judged.work_s))
-        return worst if self.judged.names_one else None
+        return int(np.argmax(judged.work_s)) if judged.names_one else None
 
     @property
-    def judged(self) -> Judged:
-        """What decides whether a rank is a straggler.
+    def judged(self) -> Judged | None:
+        """What decides whether a rank is a straggler; None if that is not known.
 
         Where the run was disturbed, and their quickest iterations name one, these do: others may be
         long on any rank.
         """
-        assert self.times is not None
+        if self.times is None:
+            return None
         every = Judged(work_s=self.times.work_s, whole_s=self.run.solve_time_s)
         quickest_s = self.quickest_s
         if quickest_s is None:
@@ -163,28 +166,27 @@ class JudgedRun:
         quickest_s = self.quickest_s
         return self.run.solve_time_s if quickest_s is None else float(quickest_s.max())
 
-    @property
-    def may_be_disturbed(self) -> bool:
-        """Whether a disturbance may be what makes the straggler one."""
-        return bool(self.doubt())
-
     def doubt(self) -> str:
         """Say how much of a straggler's additional work a disturbance may be; empty if little.
 
         It is not if its typical bodies have most of the additional work, and waiting for a core
         does not account for it.
         """
-        worst, times = self.straggler, self.times
-        if worst is None or times is None or self.recurring or self.judged.quickest:
+        judged = self.judged
+        if judged is None or judged.quickest or self.straggler is None or self.recurring():
             return ""
         if self.quickest_s is not None:
+            extra_s = [each.work_s[self.straggler] - each.work_s.mean() for each in self.stretches]
+            unsure_s = np.where([each.unsure for each in self.stretches], extra_s, 0.0)
+            if unsure_s.sum() > MOST_OF_ALL * np.sum(extra_s):
+                return " Its quickest iterations differ too much to tell that from a disturbance."
             return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
         if core_wait(self.run) is None or self.crowded:
             return " The run was disturbed: this may not be its work." if self.disturbed else ""
         waited, unusual = self.waited, self.unusual
-        if waited > MOST_OF_EXCESS:
+        if waited > MOST_OF_ALL:
             return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
-        if unusual > MOST_OF_EXCESS:
+        if unusual > MOST_OF_ALL:
             return (
                 f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations, "
                 "perhaps disturbances."
@@ -213,27 +215,12 @@ class JudgedRun:
         """Whether there were more ranks than cores."""
         return any(each.code == "crowded" for each in self.findings)
 
-    @property
-    def excess(self) -> float:
-        """Work of the rank that works most, above the mean of all, as a share of that."""
-        return 0.0 if self.times is None else self.judged.excess
-
-    @property
-    def imbalance(self) -> float:
-        """Most work of a rank above the mean of all, as a share of the solve time."""
-        return 0.0 if self.times is None else self.judged.imbalance
-
-    @property
     def recurring(self) -> list[str]:
-        """What is said of iterations that come back longer."""
-        return self.recurring_words()
-
-    def recurring_words(self, *, places: bool = True) -> list[str]:
         """Say which iterations come back longer, and between which calls they are.
 
         The iterations of a stretch show some that noise elsewhere hides.
         """
-        bodies = self.run.bodies
+        bodies, places = self.run.bodies, "places" not in self.left_out
         texts = [each.text for each in self.findings if each.code == "recurring"]
         found = [
             (back, stretch, rank)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
 from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
-from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
+from hindmost.analysis.runs.cycles import AdaptiveRun, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.links import NodeLink, link_words, node_links
+from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
@@ -23,6 +23,7 @@ from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.ranks.links import LinkCost
 from hindmost.text import counted, percent, seconds
 
 BALANCED_S = 1e-6
@@ -65,7 +66,7 @@ class RunSummary:
         What the solve was asked to do and how much of it was done; None if unknown.
     activity_share : dict of str to float, or None
         Share of each activity in the local time of all bodies; None where it was not split.
-    adaptive : AdaptiveSummary or None
+    adaptive : AdaptiveRun or None
         What only an adaptive run has.
     solves : int or None
         Solves of an attached program that share the file; None for other runs.
@@ -75,7 +76,7 @@ class RunSummary:
         Law of the noise that was injected; empty if there was none.
     origin : str
         ``measured``, ``simulated`` or ``synthetic``.
-    links : list of NodeLink
+    links : list of LinkCost
         What communication within and between nodes takes; empty on one node, or if unknown.
     findings : tuple of Finding
     """
@@ -109,7 +110,7 @@ class RunSummary:
     efficiency: Efficiencies | None
     ending: Ending | None = None
     activity_share: dict[str, float] | None = None
-    adaptive: AdaptiveSummary | None = None
+    adaptive: AdaptiveRun | None = None
     kept_ranks: int | None = None
     efficiency_withheld: str = ""
     failure: str = ""
@@ -117,7 +118,7 @@ class RunSummary:
     iteration_is: str = ""
     injected: str = ""
     origin: str = "measured"
-    links: list[NodeLink] = field(default_factory=list)
+    links: list[LinkCost] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -133,77 +134,82 @@ class RunSummary:
         below_program : bool
             Only what the sentences on an attached program do not say.
         """
-        kinds = ", ".join(f"{count:,} {name}" for name, count in self.kinds.items())
         body = {name: seconds(value) for name, value in self.body_s.items()}
-        shares = ", ".join(f"{name} {percent(share)}" for name, share in self.phase_share.items())
+        # The first iteration of a loop begins with its first call, so it may lack work.
+        fastest = "" if self.solver == LOOP else f"fastest {body['minimum']}, "
+        network = link_words(self.links)
+        injected = percent(self.phase_share.get(INJECTED, 0.0))
+        return [
+            *([] if below_program else self._known_lines()),
+            *self._ending_lines(),
+            f"  iteration   {body['median']} (median); {fastest}"
+            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            *([f"  network     {network}"] if network and not below_program else []),
+            *(
+                [f"  INJECTED    noise {self.injected}: {injected} of the ranks' time"]
+                if self.injected
+                else []
+            ),
+            *([] if below_program else self._machine_lines()),
+        ]
+
+    def _known_lines(self) -> list[str]:
+        """Say what ran, how long it took, and whether ranks had cores."""
+        failed = self.adaptive.failure if self.adaptive else self.failure
+        why = failed.rstrip(".") or "records were lost"
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         if self.kept_ranks is not None:
             ranks += (
                 f" (full records of {self.kept_ranks}; times and counts of iterations are of these)"
             )
-        known = [
-            self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
-            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}"
-            + (", simulated" if self.origin == "simulated" else ""),
-            f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
-            f"{self._recorded(kinds)}{self._between()}",
-            self._cores_line(),
-        ]
-        machine = [
-            f"  phases      {shares}",
-            *self._activity_line(),
-            *self._efficiency_line(),
-            *(self.adaptive.lines() if self.adaptive else ()),
-            *self._counted_line(),
-            f"  machine     {self.machine}{self._binding()}; {self._petsc()}{self.mpi_library}",
-        ]
-        # The first iteration of a loop begins with its first call, so it may lack work.
-        fastest = "" if self.solver == LOOP else f"fastest {body['minimum']}, "
-        return [
-            *([] if below_program else known),
-            *self._ending_lines(),
-            f"  iteration   {body['median']} (median); {fastest}"
-            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
-            *([] if below_program else self._network_line()),
-            *self._injected_line(),
-            *([] if below_program else machine),
-        ]
-
-    def _cores_line(self) -> str:
-        """Say whether ranks had cores, or what hints at it where the kernel does not tell."""
+        name = "loop time   " if self.solver == LOOP else "solve time  "
+        if self.ending is not None and self.ending.reached:
+            name = f"to {self.ending.tolerance}  "
+        solves = self.solves or 0
+        of = f" of {counted(solves, 'solve')}" if solves > 1 else ""
+        if self.iteration_is:
+            of = f" ({self.iteration_is})"
+        recorded = ", ".join(f"{count:,} {name}" for name, count in self.kinds.items())
+        if self.bodies != self.iterations:
+            recorded = f"{self.bodies} recorded ({recorded})"
+        if self.restarts == 1:
+            one = re.sub(r"(?<=[a-z])s(?![a-z])", "", self.between).replace(" and ", " or ")
+            recorded += f", 1 {one}"
+        elif self.restarts or self.solver != LOOP:  # a loop has no cycles
+            recorded += f", {self.restarts} {self.between}"
+        load = "; load {:.1f} before, {:.1f} after".format(*self.load) if self.load else ""
+        cores = f"  noise       {self.context_switches:,} involuntary context switches{load}"
         if self.core_wait is not None:
             also = "; all below includes that" if self.core_wait.matters else ""
-            return f"  cores       {self.core_wait}{also}"
-        return f"  noise       {self.context_switches:,} involuntary context switches{self._load()}"
+            cores = f"  cores       {self.core_wait}{also}"
+        return [
+            self.file + ("" if self.complete else f"  (INCOMPLETE: {why})"),
+            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}"
+            + (", simulated" if self.origin == "simulated" else ""),
+            f"  {name}{seconds(self.solve_time_s)} for "
+            f"{counted(self.iterations, 'iteration')}{of}: {recorded}",
+            cores,
+        ]
 
-    def _recorded(self, kinds: str) -> str:
-        """Say of which kinds the recorded iterations are, with their number where it differs."""
-        if self.bodies == self.iterations:
-            return kinds
-        return f"{self.bodies} recorded ({kinds})"
-
-    def _solved(self) -> str:
-        """Return the solve time, named after the tolerance if that was reached."""
-        time = seconds(self.solve_time_s)
-        if self.ending is not None and self.ending.reached:
-            return f"  to {self.ending.tolerance}  {time}"
-        return f"  loop time   {time}" if self.solver == LOOP else f"  solve time  {time}"
-
-    def _between(self) -> str:
-        """Say what lies between cycles of bodies; a loop has no cycles."""
-        if self.solver == LOOP and not self.restarts:
-            return ""
-        if self.restarts != 1:
-            return f", {self.restarts} {self.between}"
-        return f", 1 {re.sub(r'(?<=[a-z])s(?![a-z])', '', self.between).replace(' and ', ' or ')}"
-
-    def _of_what(self) -> str:
-        """Say in how many solves of a program the iterations were, or how many calls each is."""
-        if self.iteration_is:
-            return f" ({self.iteration_is})"
-        several = self.solves is not None and self.solves > 1
-        return f" of {counted(self.solves or 0, 'solve')}" if several else ""
+    def _machine_lines(self) -> list[str]:
+        """Say how the time divides, what was counted, and where it ran."""
+        cores = ", ".join(self.cpusets[:4]) + (", ..." if len(self.cpusets) > 4 else "")
+        binding = f"; ranks on cores {cores}" if self.cpusets else ""
+        if len(self.cpusets) == 1:
+            binding = f"; all ranks on cores {cores}" if self.ranks > 1 else ""
+        petsc = f"PETSc {self.petsc}, " if self.petsc and not self.adaptive else ""
+        lines = [f"  phases      {shares_text(self.phase_share)}"]
+        if self.activity_share:
+            lines.append(f"  local work  {shares_text(self.activity_share)}")
+        lines += self._efficiency_line()
+        lines += self.adaptive.lines() if self.adaptive else ()
+        if self.instructions and self.cycles:
+            lines.append(
+                f"  counted     {self.instructions:.4g} instructions, {self.cycles:.4g} cycles, "
+                f"{self.instructions / self.cycles:.2f} instructions per cycle"
+            )
+        return [*lines, f"  machine     {self.machine}{binding}; {petsc}{self.mpi_library}"]
 
     def _ending_lines(self) -> list[str]:
         """Return lines on a solve that fell short, or went to a tolerance."""
@@ -215,46 +221,18 @@ class RunSummary:
         if ending.doubt:
             lines.append(f"  NOT SOLVED  {ending.doubt}")
         if ending.to_tolerance and ending.iterations:
-            true = (
-                ""
-                if ending.true_residual is None
-                else f"; true residual {ending.true_residual:.1e} of the right side"
-            )
             norm = f", {ending.norm} norm" if ending.norm else ""
+            if ending.true_residual is not None:
+                norm += f"; true residual {ending.true_residual:.1e} of the right side"
             lines.append(
                 f"  iterations  {seconds(self.solve_time_s / ending.iterations)} each; "
-                f"{ending.reason or 'reason unknown'}{norm}{true}"
+                f"{ending.reason or 'reason unknown'}{norm}"
             )
         if ending.generic:
             lines.append(
                 "  generic     iterations last from one monitor call to the next: " + ending.generic
             )
         return lines
-
-    def _activity_line(self) -> list[str]:
-        """Return a line on the parts of local work, if they were recorded."""
-        if not self.activity_share:
-            return []
-        shares = ", ".join(
-            f"{name} {percent(share)}" for name, share in self.activity_share.items()
-        )
-        return [f"  local work  {shares}"]
-
-    def _network_line(self) -> list[str]:
-        """Return a line on what communication between nodes takes, if that is known."""
-        said = link_words(self.links)
-        return [f"  network     {said}"] if said else []
-
-    def _injected_line(self) -> list[str]:
-        """Return a line on injected noise, if there was any."""
-        if not self.injected:
-            return []
-        share = self.phase_share.get(INJECTED, 0.0)
-        return [f"  INJECTED    noise {self.injected}: {percent(share)} of the ranks' time"]
-
-    def _petsc(self) -> str:
-        """Return PETSc's version if PETSc solved."""
-        return f"PETSc {self.petsc}, " if self.petsc and not self.adaptive else ""
 
     def _efficiency_line(self) -> list[str]:
         """Return a line on the efficiencies, if they are known."""
@@ -270,50 +248,32 @@ class RunSummary:
         )
         return [f"  efficiency  {percent(self.efficiency.parallel)} = {factors}"]
 
-    def _why_incomplete(self) -> str:
-        """Return why a run is incomplete."""
-        failed = self.adaptive.failure if self.adaptive else self.failure
-        return failed.rstrip(".") or "records were lost"
 
-    def _counted_line(self) -> list[str]:
-        """Return a line on instructions and cycles, if they were counted."""
-        if not self.instructions or not self.cycles:
-            return []
-        return [
-            f"  counted     {self.instructions:.4g} instructions, {self.cycles:.4g} cycles, "
-            f"{self.instructions / self.cycles:.2f} instructions per cycle"
-        ]
-
-    def _load(self) -> str:
-        if self.load is None:
-            return ""
-        return f"; load {self.load[0]:.1f} before, {self.load[1]:.1f} after"
-
-    def _binding(self) -> str:
-        if not self.cpusets:
-            return ""
-        if len(self.cpusets) == 1:
-            return f"; all ranks on cores {self.cpusets[0]}" if self.ranks > 1 else ""
-        shown = ", ".join(self.cpusets[:4]) + (", ..." if len(self.cpusets) > 4 else "")
-        return f"; ranks on cores {shown}"
+def shares_text(shares: Mapping[str, float]) -> str:
+    """Write shares of a time with their names."""
+    return ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
 
 
-def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
-    """Summarise a run file from the summary that was written with it.
-
-    Parameters
-    ----------
-    with_efficiency : bool
-        Also compute the efficiency of a small run, for which its bodies are read.
-    """
-    header, counted = run.header, run.summary
-    body, phases = counted["body_s"], counted["phase_s"]
+def phase_shares(run: Run) -> dict[str, float]:
+    """Return the share of each phase in the time of all bodies of all ranks."""
+    phases = run.summary["phase_s"]
     if run.reduced:
-        sums = profiles_of(run).sum(axis=(0, 1)).tolist()
-        phases = dict(zip(run.phases, sums, strict=True))
+        phases = dict(zip(run.phases, profiles_of(run).sum(axis=(0, 1)).tolist(), strict=True))
     total = sum(phases.values())
+    return {name: spent / total for name, spent in phases.items()}
+
+
+def switches_of(run: Run) -> int:
+    """Return the involuntary context switches of all ranks."""
+    return int(run.variable("context_switches").sum())
+
+
+def summarise_run(run: Run) -> RunSummary:
+    """Summarise a run file from the summary that was written with it."""
+    header, counted = run.header, run.summary
     kinds = np.bincount(run.kind, minlength=len(BodyKind))
     machine = header.environment.get("machine", {})
+    cycles = is_adaptive(run) and run.has("cells") and run.bodies > 0
     return RunSummary(
         file=str(run.path),
         workload=header.workload,
@@ -328,11 +288,11 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         between=str(header.spec.get("between", "restarts")),
         complete=header.complete,
         solve_time_s=run.solve_time_s,
-        body_s=body,
-        phase_share={name: spent / total for name, spent in phases.items()},
+        body_s=counted["body_s"],
+        phase_share=phase_shares(run),
         mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
         balance_s=counted["balance_s"],
-        context_switches=int(run.variable("context_switches").sum()),
+        context_switches=switches_of(run),
         core_wait=core_wait(run),
         instructions=counted.get("counted", {}).get("instructions") or None,
         cycles=counted.get("counted", {}).get("cycles") or None,
@@ -342,10 +302,10 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
-        efficiency=efficiency_of(run) if with_efficiency else None,
+        efficiency=efficiency_of(run),
         ending=Ending.of(header),
         activity_share=activity_shares(run),
-        adaptive=summarise_cycles(run),
+        adaptive=read_adaptive(run) if cycles else None,
         kept_ranks=run.columns if run.reduced else None,
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
@@ -375,7 +335,7 @@ def efficiency_of(run: Run) -> Efficiencies | None:
         return None
 
 
-def links_of(run: Run) -> list[NodeLink]:
+def links_of(run: Run) -> list[LinkCost]:
     """Return what communication between nodes takes; nothing of events that cannot be."""
     try:
         return node_links(run)
@@ -401,27 +361,26 @@ def when(t0_utc: str) -> str:
     return datetime.fromisoformat(t0_utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def runs_table(summaries: Sequence[RunSummary]) -> Table:
+def runs_table(runs: Sequence[Run]) -> Table:
     """Return the table of runs and where their time went."""
-    phases = list(summaries[0].phase_share)
+    shares = [phase_shares(run) for run in runs]
     return Table(
         columns=(
             Column("run"),
             Column("solve time", RIGHT),
             Column("median iteration", RIGHT),
             Column("slowest", RIGHT),
-            *(Column(phase, RIGHT) for phase in phases),
+            *(Column(phase, RIGHT) for phase in shares[0]),
             Column("switches", RIGHT),
         ),
         rows=[
             (
-                summary.file.rsplit("/", 1)[-1],
-                seconds(summary.solve_time_s),
-                seconds(summary.body_s["median"]),
-                seconds(summary.body_s["maximum"]),
-                *(percent(summary.phase_share[phase]) for phase in phases),
-                str(summary.context_switches),
+                run.path.name,
+                seconds(run.solve_time_s),
+                *(seconds(run.summary["body_s"][name]) for name in ("median", "maximum")),
+                *(percent(spent[phase]) for phase in shares[0]),
+                str(switches_of(run)),
             )
-            for summary in summaries
+            for run, spent in zip(runs, shares, strict=True)
         ],
     )

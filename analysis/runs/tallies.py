@@ -156,8 +156,6 @@ def first_bodies(run: Run) -> Block:
 
 Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
-MOST_THREADS = 4
-"""That go through blocks, each with what it makes of a block in memory."""
 
 
 class Tally(Protocol[Given]):
@@ -240,7 +238,7 @@ def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]
         with leaving_out(tallies, each):
             tallies[each].add(block)
 
-    cores = min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    cores = min(len(os.sched_getaffinity(0)), len(tallies))
     if cores < 2 or run.bodies * run.columns < MANY:
 
         def add_to_all(block: Block) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hindmost.analysis.readers.experiment import KernelSeries
 from hindmost.analysis.readers.read import read_experiment
-from hindmost.analysis.runs.figures.run_figure import FileFigure, SeriesChoice
+from hindmost.analysis.runs.figures.run_figure import FileFigure
 from hindmost.analysis.scaling.batches import ScalingOptions
 from hindmost.analysis.scaling.figures import scaling_chart
 from hindmost.analysis.scaling.study import study_scaling
@@ -29,18 +29,18 @@ MOST_KERNELS = 4
 ROOM = 1.15
 
 
-def make_scaling(files: Sequence[Path], choice: SeriesChoice) -> Iterator[tuple[str, Chart]]:
+def make_scaling(files: Sequence[Path], chosen: str | None) -> Iterator[tuple[str, Chart]]:
     """Yield the chart of each kernel with its models, those that grow most first."""
-    experiment = read_experiment(files, kernel=choice.series)
+    experiment = read_experiment(files, kernel=chosen)
     study = study_scaling(experiment, ScalingOptions())
     for metric in study.metrics:
-        shown = metric.order if choice.series else metric.order[:MOST_KERNELS]
+        shown = metric.order if chosen else metric.order[:MOST_KERNELS]
         for standing in metric.at_target(shown):
             series = standing.kernel.series
             yield f"{series.kernel}-{series.metric}", scaling_chart(standing, study.target)
 
 
-def make_window_errors(files: Sequence[Path], choice: SeriesChoice) -> Iterator[tuple[str, Chart]]:
+def make_window_errors(files: Sequence[Path], chosen: str | None) -> Iterator[tuple[str, Chart]]:
     """Yield the chart of the errors of windows of five points of each kernel.
 
     Raises
@@ -48,8 +48,8 @@ def make_window_errors(files: Sequence[Path], choice: SeriesChoice) -> Iterator[
     UsageError
         The experiment varies several parameters, or has fewer than five points.
     """
-    experiment = read_experiment(files, kernel=choice.series)
-    shown = experiment.series if choice.series else experiment.series[:MOST_KERNELS]
+    experiment = read_experiment(files, kernel=chosen)
+    shown = experiment.series if chosen else experiment.series[:MOST_KERNELS]
     for series in shown:
         if series.points.shape[1] > 1:
             raise UsageError(

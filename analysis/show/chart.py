@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.show.csv_file import Columns
 
 QUANTILES = (0.01, 0.995)
+"""Within which values are shown: the longest 0.5 % are left out."""
 FARTHEST = 3.0
 """From the median, in distances between the first and the last tenth of the values."""
 Look = Literal["area", "bars", "band", "steps", "line", "points"]

@@ -14,8 +14,9 @@ from hindmost.text import Unit, unit_for
 
 MOST_COLUMNS = 1200
 LEAST_RANGE = 1.1
-"""Longest over shortest time of the colours at least: what is nearly equal looks equal."""
+"""Longest over shortest time of an axis at least: what is nearly equal looks equal."""
 MOST_ROWS = 600
+"""Of ranks, and steps of a chart over them; neighbours are pooled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +121,6 @@ class HeatMap:
 
     def columns(self) -> Columns:
         """Return the cells: a row for every column of the map, a column for every row of ranks."""
-        if self.times.shape[1] > MOST_ROWS:
-            return self.coarser(MOST_COLUMNS, MOST_ROWS).columns()
         names, height = self.names, self.ranks_a_row
         ends = zip(names[::height], [*names[height - 1 :: height], names[-1]], strict=False)
         rows = [f"rank_{first}" + (f"_to_{last}" if height > 1 else "") for first, last in ends]
@@ -177,7 +176,7 @@ def heat_map(
     numbers: NDArray[np.int64] | None = None,
     of_how_many: str = "",
 ) -> HeatMap:
-    """Pool times into a map: neighbouring bodies, but not ranks.
+    """Pool times into a map of at most `MOST_COLUMNS` and `MOST_ROWS`.
 
     Parameters
     ----------
@@ -195,11 +194,11 @@ def heat_map(
         title=title,
         what=what,
         selection=selection,
-        times=pool_maximum(times, MOST_COLUMNS, axis=0),
+        times=pool_maximum(pool_maximum(times, MOST_COLUMNS, axis=0), MOST_ROWS, axis=1),
         bodies=bodies,
         ranks=times.shape[1],
         bodies_a_column=bodies_in_column(bodies.size),
-        ranks_a_row=1,
+        ranks_a_row=-(-times.shape[1] // MOST_ROWS),
         numbers=numbers,
         of_how_many=of_how_many,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.heat_map import MOST_COLUMNS, HeatMap
+from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
 from hindmost.text import seconds
@@ -85,7 +85,7 @@ def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) 
 def coarse_enough(heat_map: HeatMap) -> HeatMap:
     """Pool a map until it is small enough to travel."""
     rows = min(MOST_ROWS, heat_map.times.shape[1])
-    return heat_map.coarser(min(MOST_COLUMNS, MOST_CELLS // rows), MOST_ROWS)
+    return heat_map.coarser(MOST_CELLS // rows, MOST_ROWS)
 
 
 def hex_colour(colour: NDArray[np.float64]) -> str:

@@ -17,7 +17,7 @@ from hindmost.analysis.show.figure_style import (
     size_inches,
     write_picture,
 )
-from hindmost.analysis.show.heat_map import MOST_COLUMNS, MOST_ROWS, HeatMap
+from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES, fills_of
 
 if TYPE_CHECKING:
@@ -166,7 +166,6 @@ def draw_points(axes: Axes, series: Series, number: int = 0, colour: int = 0) ->
 
 def draw_map(heat_map: HeatMap, axes: Axes) -> Axes:
     """Draw times as colours, bodies to the right and ranks upwards; return the axes."""
-    heat_map = heat_map.coarser(MOST_COLUMNS, MOST_ROWS)
     low, high = heat_map.colour_limits_s
     scale = heat_map.unit.per_second
     left = float(heat_map.bodies[0]) - 0.5 * heat_map.stride

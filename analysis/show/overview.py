@@ -6,7 +6,8 @@ It knows no topic. Nothing on it is told by colour alone: grades have a mark, se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from hindmost.analysis.show.conclusion import Conclusion
@@ -64,75 +65,66 @@ class Bar:
     instead: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
-    """What a page says first.
+def overview_widget(
+    headline: str,
+    *,
+    ran: Sequence[str],
+    data: Sequence[Judgement],
+    statements: Mapping[str, Sequence[Conclusion]],
+    further: str = "",
+    parts: Mapping[str, str] = MappingProxyType({}),
+    bars: Sequence[Bar] = (),
+    pictures: Sequence[Widget] = (),
+    pictured: str = "",
+    folded: str = "",
+    nothing: str = "",
+) -> Widget:
+    """Return the first screen as a part of a page.
 
-    Attributes
+    Parameters
     ----------
-    headline : str
-        The most important sentence.
-    further : str
-        What else is among the most important.
+    headline, further : str
+        The most important sentence, and what else is among the most important.
     ran : sequence of str
         What the page is about.
-    data : Judgement
-        Whether the data are good enough.
-    others : sequence of Judgement
-        The same of data of other kinds.
-    parts : tuple of str
-        All parts that a bar may have, in their order.
-    meanings : mapping of str to str
-        What parts are, for those whose names do not say it.
-    bars : sequence of Bar
+    data : sequence of Judgement
+        Whether the data of each kind are good enough.
+    statements : mapping of str to sequence of Conclusion
+        By what they are about, as amounts of two kinds do not compare; the most important first.
+    parts : mapping of str to str
+        All parts that a bar may have, in their order, and what each is.
     pictures : sequence of Widget
         What shows the finding; before the statements.
     pictured : str
         Which of several configurations they show.
-    statements : mapping of str to sequence of Conclusion
-        By what they are about, as amounts of two kinds do not compare; the most important first.
     folded : str
         Under which words all statements are folded; empty to show them.
     nothing : str
         What is said if there is no statement.
     """
-
-    headline: str
-    ran: Sequence[str]
-    data: Judgement
-    further: str = ""
-    others: Sequence[Judgement] = ()
-    parts: tuple[str, ...] = ()
-    meanings: Mapping[str, str] = field(default_factory=dict)
-    bars: Sequence[Bar] = ()
-    pictures: Sequence[Widget] = ()
-    pictured: str = ""
-    statements: Mapping[str, Sequence[Conclusion]] = field(default_factory=dict)
-    folded: str = ""
-    nothing: str = ""
-
-
-def overview_widget(overview: Overview) -> Widget:
-    """Return the first screen as a part of a page."""
-    bars = overview.bars[:MOST_SHOWN]
-    seen = [
-        part
-        for part in overview.parts
-        if any(bar.shares.get(part, 0.0) >= LEAST_SHARE for bar in bars)
-    ]
-    return Widget(
-        anchor="overview",
-        begins="Overview",
-        html=rendered(
-            "show/overview.html",
-            "overview",
-            overview,
-            marks=MARKS,
-            bars=bars,
-            seen=seen,
-            longest_s=max((bar.whole_s for bar in bars), default=0.0),
-            groups={name: found for name, found in overview.statements.items() if found},
-            most=MOST_SHOWN,
-        ),
-        inner=overview.pictures,
+    shown = bars[:MOST_SHOWN]
+    html = rendered(
+        "show/overview.html",
+        "overview",
+        headline,
+        further,
+        ran,
+        data,
+        marks=MARKS,
+        bars=shown,
+        more_bars=len(bars) - len(shown),
+        parts=list(parts),
+        seen={
+            name: meaning
+            for name, meaning in parts.items()
+            if any(bar.shares.get(name, 0.0) >= LEAST_SHARE for bar in shown)
+        },
+        longest_s=max((bar.whole_s for bar in shown), default=0.0),
+        pictured=pictured,
+        pictures=pictures,
+        groups={name: found for name, found in statements.items() if found},
+        folded=folded,
+        nothing=nothing,
+        most=MOST_SHOWN,
     )
+    return Widget(anchor="overview", begins="Overview", html=html, inner=pictures)

@@ -8,6 +8,8 @@ from typing import Literal
 
 MOST_LISTED = 20
 """Rows of a table, and lines of a list, that people are shown; the rest is counted."""
+LEADING = 3
+"""Loops, ranks and kernels that are named first, those that matter most."""
 WIDTH = 100
 """Letters of a line of words on a terminal."""
 Kind = Literal["left", "right", "name", "short", "wide"]

@@ -1,4 +1,4 @@
-"""``hindmost history ack``: acknowledge changes, list acknowledgements and remove them."""
+"""``hindmost history ack``: acknowledge changes, and list acknowledgements."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from datetime import date
 from pathlib import Path
 
 from hindmost.analysis.history.acknowledgements import (
+    ANY,
     FILE_NAME,
+    NEAREST,
     Acknowledgement,
-    place,
+    add_acknowledgement,
+    fits,
     read_acknowledgements,
-    replace_acknowledgement,
+    suggested,
 )
 from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
-from hindmost.analysis.history.terms import more
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import DataError, UsageError
@@ -47,11 +48,9 @@ def notes_beside(file: str) -> Path:
 
 
 def acknowledge(arguments: argparse.Namespace) -> int:
-    """Acknowledge a change, list the acknowledgements, or remove one."""
+    """Acknowledge a change, or list the acknowledgements."""
     if len(arguments.file) != 2:
         raise UsageError("'hindmost history ack' needs one folder or file of results.")
-    if arguments.list and arguments.undo:
-        raise UsageError("--list and --undo exclude each other.")
     if len(arguments.ack or ()) > 1:
         raise UsageError("'hindmost history ack' writes one file: give --ack once.")
     data = Path(arguments.file[1])
@@ -60,31 +59,22 @@ def acknowledge(arguments: argparse.Namespace) -> int:
         if arguments.date or arguments.reason:
             raise UsageError("--list shows all acknowledgements: omit --date and --reason.")
         return list_notes(path, judged_data(arguments, data, path))
-    if arguments.undo:
-        return undo(path, wanted_note(arguments, "undone"), arguments)
     if not arguments.date or not arguments.reason:
         raise UsageError("'hindmost history ack' needs --date and --reason.")
-    note = wanted_note(arguments, arguments.reason)
+    entry = {"date": arguments.date, "reason": arguments.reason}
+    entry |= {name: getattr(arguments, name) or ANY for name in KEYS}
+    try:
+        note = from_document(Acknowledgement, entry)
+    except DataError as error:
+        raise UsageError(f"The acknowledgement: {error}") from error
     study = judged_data(arguments, data, path)
     covered = covered_by(study, note)
     if not covered:
         raise UsageError(why_nothing(study, note))
-    everything = replace_acknowledgement(path, note, note)
+    everything = add_acknowledgement(path, note)
     write_lines(f"{path}: {counted(len(everything), 'acknowledgement')}")
     write_covered(covered, "acknowledged: ")
     return 0
-
-
-def wanted_note(arguments: argparse.Namespace, reason: str) -> Acknowledgement:
-    """Return the acknowledgement that the command line describes."""
-    if not arguments.date:
-        raise UsageError("--undo needs the --date of an acknowledgement; --list shows them.")
-    entry = {"date": arguments.date, "reason": reason}
-    entry |= {name: getattr(arguments, name) or ANY for name in KEYS}
-    try:
-        return from_document(Acknowledgement, entry)
-    except DataError as error:
-        raise UsageError(f"The acknowledgement: {error}") from error
 
 
 def judged_data(arguments: argparse.Namespace, data: Path, path: Path) -> HistoryStudy:
@@ -149,7 +139,8 @@ def list_notes(path: Path, study: HistoryStudy) -> int:
     notes = read_acknowledgements(path) if path.exists() else ()
     write_lines(f"{path}: {counted(len(notes), 'acknowledgement')}")
     for note in notes:
-        write_lines(f"{note_words(note)}: {note.reason}")
+        names = [f"--{key} {getattr(note, key)!r}" for key in KEYS if getattr(note, key) != ANY]
+        write_lines(f"{' '.join([f'--date {note.date}', *names])}: {note.reason}")
         none = "No detected change matches this acknowledgement."
         write_covered(covered_by(study, note) or [none])
     return 0
@@ -159,34 +150,4 @@ def write_covered(covered: Sequence[str], before: str = "") -> None:
     """Print what an acknowledgement matches."""
     write_lines(*(f"  {before}{each}" for each in covered[:MOST_LISTED]))
     if len(covered) > MOST_LISTED:
-        write_lines(f" {more(len(covered) - MOST_LISTED)}")
-
-
-def note_words(note: Acknowledgement) -> str:
-    """Return the date and the names of an acknowledgement, as options."""
-    names = [f"--{key} {getattr(note, key)!r}" for key in KEYS if getattr(note, key) != ANY]
-    return " ".join([f"--date {note.date}", *names])
-
-
-def undo(path: Path, wanted: Acknowledgement, arguments: argparse.Namespace) -> int:
-    """Remove the one acknowledgement that the options describe."""
-    notes = read_acknowledgements(path) if path.exists() else ()
-    given = [key for key in KEYS if getattr(arguments, key) is not None]
-    found = [
-        note
-        for note in notes
-        if note.date == wanted.date
-        and all(getattr(note, key) == getattr(wanted, key) for key in given)
-    ]
-    if not found:
-        raise UsageError(f"{path} has no acknowledgement {note_words(wanted)}: see --list.")
-    found = [note for note in found if place(note) == place(wanted)] or found
-    if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} acknowledgements match {note_words(wanted)}: choose one with --machine, "
-            f"--case and --timer. They are: {'; '.join(map(note_words, found))}."
-        )
-    left = replace_acknowledgement(path, found[0])
-    write_lines(f"{path}: removed {note_words(found[0])}: {found[0].reason}")
-    write_lines(f"{path}: {counted(len(left), 'acknowledgement')}")
-    return 0
+        write_lines(f"  and {len(covered) - MOST_LISTED} more")

@@ -11,8 +11,7 @@ from hindmost.analysis.runs.check import check_group
 from hindmost.analysis.runs.finding import NUMBERS, Finding, folded
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.read import RefusedFile, open_runs
-from hindmost.harness.runfile.hdf5 import kept_open
+from hindmost.analysis.runs.read import open_runs
 from hindmost.output import write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import counted
@@ -34,11 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Check and print."""
     runs, refused = open_runs(arguments.file)
-    findings = [unreadable(each) for each in refused]
+    findings = [unreadable(path, reason) for path, reason in refused.items()]
     findings += [finding for group in group_runs(runs) for finding in check_group(group)]
     if arguments.json:
         write_json(findings=findings)
@@ -56,13 +54,13 @@ def perform(arguments: argparse.Namespace) -> int:
     return A_FINDING if any(each.severity == "error" for each in findings) else 0
 
 
-def unreadable(file: RefusedFile) -> Finding:
+def unreadable(path: Path, reason: str) -> Finding:
     """Return the finding for a file that is left out everywhere else."""
     return Finding(
-        file=str(file.path),
+        file=str(path),
         code="unreadable",
         severity="error",
-        text=file.reason,
+        text=reason,
         advice="other commands skip this file in its folder: move it away, or record it again",
         doubts=NUMBERS,
     )

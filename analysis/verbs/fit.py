@@ -24,7 +24,6 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_json, write_lines, write_text
 
@@ -77,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Fit and print."""
     if arguments.detours:

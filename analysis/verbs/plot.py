@@ -21,7 +21,6 @@ from hindmost.analysis.runs.figures.run_figure import (
     FigureChoice,
     FileFigure,
     Position,
-    SeriesChoice,
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
 from hindmost.analysis.runs.groups import group_runs
@@ -34,7 +33,6 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.errors import NotARunFileError, UsageError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines
@@ -136,13 +134,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "with * and ?",
     )
     parser.add_argument(
-        "--algorithm",
-        type=int,
-        choices=(1, 2, 3),
-        default=3,
-        help="for p-values: the report's algorithm (%(default)s)",
-    )
-    parser.add_argument(
         "--out", type=Path, help="folder for the figures (default: that of each run file)"
     )
     parser.add_argument(
@@ -173,7 +164,6 @@ def position(word: str) -> Position:
         ) from None
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Draw and save."""
     if arguments.papers:
@@ -207,12 +197,11 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def draw_series(figures: Sequence[FileFigure], arguments: argparse.Namespace) -> None:
     """Draw the figures of nightly results and of scaling experiments next to the first file."""
-    choice = SeriesChoice(series=arguments.series, algorithm=arguments.algorithm)
     first: Path = arguments.file[0]
     beside = first if first.is_dir() else first.parent
     for figure in figures:
         used: dict[str, int] = {}
-        for series, chart in figure.make(arguments.file, choice):
+        for series, chart in figure.make(arguments.file, arguments.series):
             name = re.sub(r"[^\w.]+", "-", series, flags=re.ASCII).strip("-.")[-LONGEST_NAME:]
             used[name] = used.get(name, 0) + 1
             again = f"-{used[name]}" if used[name] > 1 else ""

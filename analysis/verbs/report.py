@@ -11,7 +11,7 @@ from hindmost.analysis.fits.study import FitOptions, fit_groups
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.analysis.report.report import Contents, report_page
-from hindmost.analysis.report.sources import sort_sources
+from hindmost.analysis.report.sources import EXPERIMENT, HISTORY, RUNS, sort_sources
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -19,7 +19,6 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import check_page_name, write_page
 from hindmost.analysis.verbs.acknowledge import known_changes
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_lines
 
@@ -57,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(arguments: argparse.Namespace) -> int:
     """Read, fit, draw and write."""
     check_page_name(arguments.out)
-    with kept_open():
-        contents = read_contents(arguments)
-        page = report_page(contents)
+    page = report_page(read_contents(arguments))
     write_lines(str(write_page(arguments.out, page)))
     return 0
 
@@ -68,14 +65,14 @@ def read_contents(arguments: argparse.Namespace) -> Contents:
     """Read and fit what the page is about."""
     machine = read_machine(arguments.machine) if arguments.machine else None
     sources = sort_sources(arguments.file)
-    runs = find_runs(sources.runs, complete=True) if sources.runs else []
+    runs = find_runs(sources[RUNS], complete=True) if sources[RUNS] else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
     return Contents(
         groups=fit_groups(solves, FitOptions(families=False, most_bodies=MOST_IN_MEMORY)),
         adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
         machine=machine,
-        studies=[study_scaling(read_experiment([path])) for path in sources.experiments],
-        history=history_of(sources.nights),
+        studies=[study_scaling(read_experiment([path])) for path in sources[EXPERIMENT]],
+        history=history_of(sources[HISTORY]),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.attached import LEFT_OUT_FIRST, MOST_RUNS
+from hindmost.analysis.runs.attached import LEFT_OUT_FIRST
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
@@ -15,9 +15,9 @@ from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
+from hindmost.analysis.show.table import LEADING
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import lines_of_damaged
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
 from hindmost.text import counted, seconds
@@ -88,7 +88,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     of_ranks.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Summarise and print."""
     refuse_options_of_other_sections(arguments)
@@ -147,7 +146,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
     parts = []
     for program in programs:
-        room = MOST_LINES * min(len(program.runs), MOST_RUNS)
+        room = MOST_LINES * min(len(program.runs), LEADING)
         fewer = [(0, LEFT_OUT_FIRST[:count]) for count in range(len(LEFT_OUT_FIRST) + 1)]
         tries = (of_program(program, *each) for each in ((2, ()), (1, ()), *fewer))
         parts.append(first_within(room, tries))

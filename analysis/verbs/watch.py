@@ -19,7 +19,7 @@ examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs &
   hindmost watch runs/
   hindmost watch runs/ --web                      # prints a URL for a browser
-  hindmost watch runs/ --web --port 8765
+  hindmost watch runs/ --web 8765
   hindmost watch runs/ --once --json
 
 Through an SSH tunnel: ssh -L 8765:127.0.0.1:8765 MACHINE, then open the address here. The run never
@@ -35,24 +35,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, help="a feed (NAME.live.jsonl), or its folder")
     parser.add_argument("--once", action="store_true", help="print the progress once and exit")
     parser.add_argument("--json", action="store_true", help="with --once: print JSON")
-    web = parser.add_argument_group("in a browser")
-    web.add_argument("--web", action="store_true", help="serve a page, on this machine only")
-    web.add_argument("--port", type=int, default=0, help="port of the page (default: any free one)")
+    parser.add_argument(
+        "--web",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="PORT",
+        help="serve a page for a browser, on this machine only, at a port (default: any free one)",
+    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Watch until the run has ended."""
     if arguments.json and not arguments.once:
         raise UsageError("--json prints the state once: add --once.")
-    if arguments.port and not arguments.web:
-        raise UsageError("--port is the port of the page for a browser: add --web.")
-    if arguments.web and arguments.once:
+    port = arguments.web
+    if port is not None and arguments.once:
         raise UsageError("--web and --once exclude each other: a page is updated all the time.")
-    if not 0 <= arguments.port < 1 << 16:
-        raise UsageError(f"--port {arguments.port}: give a number from 0 to {2**16 - 1}.")
+    if port is not None and not 0 <= port < 1 << 16:
+        raise UsageError(f"--web {port}: a port is a number from 0 to {2**16 - 1}.")
     path = find_feed(arguments.run)
-    if arguments.web:
-        return serve(path, arguments.port)
+    if port is not None:
+        return serve(path, port)
     with FeedReader(path) as reader:
         history = FeedHistory(reader.head)
         if arguments.once:

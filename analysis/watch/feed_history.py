@@ -13,8 +13,6 @@ from hindmost.records import to_document
 
 MOST_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
-LEAST_WINDOWS = 4
-"""Windows of time that an interval needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +203,7 @@ class FeedHistory:
         ends = [(0, 0), *((each["iteration"], each["t_ns"]) for each in self.frames)]
         windows = np.diff(np.array(ends, np.float64), axis=0)
         windows = windows[windows[:, 0] > 0]
-        if len(windows) < LEAST_WINDOWS:
+        if len(windows) < 2:
             return None
         from scipy.special import stdtrit
 

@@ -26,7 +26,6 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 SHADES = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 """Cividis, as in the heat maps of pages."""
 PHASE_COLOURS = (FILLS[1], LINES[1], FILLS[0], FILLS[2], LINES[3], LINES[4], LINES[2], LINES[5])
-MOST_ROWS = 16
 LABEL = 10
 
 
@@ -41,7 +40,7 @@ def screen(history: FeedHistory, width: int, height: int) -> Group:
     if prediction := next_cycle(history):
         parts.append(Text(prediction, overflow="ellipsis", no_wrap=True))
     if history.frames:
-        rows = max(min(height - 18 - bool(prediction), MOST_ROWS), 1)
+        rows = max(height - 18 - bool(prediction), 1)
         parts += [
             Rule("where the time goes, oldest to newest", align="left", style="dim"),
             *profile(history, inner),

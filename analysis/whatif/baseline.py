@@ -152,7 +152,6 @@ def on_ranks(model: RedrawnUniform, ranks: int, work: float) -> RedrawnUniform:
     With strong scaling the law of the fastest rank shifts with its work, and that of the span stays
     about as it is (Figure 8).
     """
-    law = model.laws.least
+    law = model.least
     least = replace(law, loc=work * law.loc, scale=work * law.scale)
-    laws = replace(model.laws, least=least)
-    return replace(model, ranks=ranks, laws=laws, fill_s=work * model.fill_s)
+    return replace(model, ranks=ranks, least=least, fill_s=work * model.fill_s)

@@ -25,7 +25,6 @@ from hindmost.analysis.whatif.study import (
     replay,
     replay_s,
 )
-from hindmost.analysis.whatif.typical_work import typical_work
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change
@@ -270,72 +269,73 @@ def replayed(run: Run) -> Remedies:
         program = program_of(run)
     except HindmostError as error:
         return Remedies(refused=str(error).rstrip("."))
-    work_s = np.zeros(run.columns)
-    for rows in run.blocks():
-        work_s += run.work_in(rows).sum(axis=0)
+    asked = {"quiet": Change(noise=0.0), "balanced": Change(balanced=True)}
     found: dict[str, Remedy] = {}
     undecided: dict[str, str] = {}
-
-    def ask(name: str, change: Change, byte_share: float | None = None) -> None:
-        try:
-            found[name] = Remedy.of(
-                replay(run, program, Named(change=change, words=()), byte_share)
-            )
-        except UsageError as error:
-            why = str(error).rstrip(".")
-            undecided[name] = why[:1].lower() + why[1:]
-
+    work_s = np.concatenate([run.work_in(rows) for rows in run.blocks()])
+    if not (of_rank := work_s.sum(axis=0)).min() > 0.0:
+        del asked["balanced"]
+        undecided["balanced"] = (
+            f"rank {of_rank.argmin()} has no work of its own in the iterations. Record a loop "
+            "in which all ranks work"
+        )
+    if injected_noise(run):
+        asked["uninjected"] = Change(uninjected=True)
+    asked["network"] = Change(latency=0.0)
+    recipe = RECIPES.get(run.header.solver)
+    if recipe is not None and run.header.synchronisation == "blocking":
+        asked["partner"] = Change(solver=recipe.partner)
     try:
-        ask("quiet", Change(noise=0.0))
-        if work_s.min() > 0.0:
-            ask("balanced", Change(balanced=True))
-        else:
-            undecided["balanced"] = (
-                f"rank {work_s.argmin()} has no work of its own in the iterations. Record a loop "
-                "in which all ranks work"
-            )
-        if "balanced" in found and interrupted(found["balanced"], found.get("quiet")):
-            balanced = with_less_waiting(run, program, found.pop("balanced"))
-            if balanced is None:
-                undecided["balanced"] = LOST
+        for name, change in asked.items():
+            remedy = replayed_with(run, program, change)
+            if name == "balanced" and isinstance(remedy, Remedy):
+                typical = bool(np.median(work_s, axis=0).min() > 0.0)
+                remedy = with_less_waiting(run, program, remedy, found.get("quiet"), typical)
+            if isinstance(remedy, Remedy):
+                found[name] = remedy
             else:
-                found["balanced"] = balanced
-        if injected_noise(run):
-            ask("uninjected", Change(uninjected=True))
-        ask("network", Change(latency=0.0), 0.0)
-        recipe = RECIPES.get(run.header.solver)
-        if recipe is None and not is_loop(run):
-            undecided["partner"] = (
-                f"no pipelined partner of this {run.header.solver} is known. Record both forms, "
-                "and give the pipelined one's runs with --against"
-            )
-        elif recipe is not None and run.header.synchronisation == "blocking":
-            ask("partner", Change(solver=recipe.partner))
+                undecided[name] = remedy
     except DataError as error:
         return Remedies(refused=str(error).rstrip("."))
+    if recipe is None and not is_loop(run):
+        undecided["partner"] = (
+            f"no pipelined partner of this {run.header.solver} is known. Record both forms, "
+            "and give the pipelined one's runs with --against"
+        )
     return Remedies(**found, refused="", undecided=undecided)
 
 
-def interrupted(balanced: Remedy, quiet: Remedy | None) -> bool:
-    """Tell whether events take much longer than is typical of them, on the critical path."""
-    usual_s = 0.0 if quiet is None else quiet.network_s
-    return balanced.network_s - usual_s > INTERRUPTED * balanced.recorded_s
-
-
-def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | None:
-    """Return what equal work saves where the interruptions in MPI may become fewer, or may not.
-
-    The replay keeps them as they were recorded. They come from waiting in part, so that is only one
-    end. The other is equal work with typical times; None if that is not known.
-    """
-    if not typical_work(run).median_s.min() > 0.0:
-        return None
-    change = Change(balanced=True, noise=0.0)
+def replayed_with(run: Run, program: Program, change: Change) -> Remedy | str:
+    """Return what a replay with a change says, or why there is none."""
+    share = 0.0 if change.of_network else None  # no network costs nothing, whatever its bytes
     try:
-        best = replay(run, program, Named(change=change, words=()))
-    except UsageError:
-        return None
-    low_s = min(Remedy.of(best).low_s, balanced.low_s)
+        return Remedy.of(replay(run, program, Named(change=change, words=()), share))
+    except UsageError as error:
+        why = str(error).rstrip(".")
+        return why[:1].lower() + why[1:]
+
+
+def with_less_waiting(
+    run: Run, program: Program, balanced: Remedy, quiet: Remedy | None, typical: bool
+) -> Remedy | str:
+    """Return what equal work saves where interruptions in MPI may become fewer, or may not.
+
+    Events then take much longer than is typical of them, on the critical path. The replay keeps
+    that as it was recorded. It comes from waiting in part, so that is only one end. The other is
+    equal work with typical times.
+
+    Parameters
+    ----------
+    typical : bool
+        Whether all ranks have work in a typical iteration.
+    """
+    usual_s = 0.0 if quiet is None else quiet.network_s
+    if balanced.network_s - usual_s <= INTERRUPTED * balanced.recorded_s:
+        return balanced
+    best = replayed_with(run, program, Change(balanced=True, noise=0.0)) if typical else LOST
+    if isinstance(best, str):
+        return LOST
+    low_s = min(best.low_s, balanced.low_s)
     return replace(balanced, predicted_s=None, low_s=low_s, why=LOST)
 
 

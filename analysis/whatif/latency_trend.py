@@ -16,10 +16,8 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import unit_for
 
-STEPS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
-"""Added latencies, as shares of the largest."""
-LARGEST = 0.5
-"""Largest added latency, as a share of the median body."""
+STEPS = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+"""Added latencies, as shares of the median body."""
 ROOM = 1.08
 
 
@@ -44,7 +42,7 @@ def make_latency(runs: Sequence[Run]) -> Chart:
         for group in groups
     ]
     shared = max(float(run.summary["body_s"]["median"]) for run in chosen)
-    more_us = 1e6 * LARGEST * shared * np.array(STEPS)
+    more_us = 1e6 * shared * np.array(STEPS)
     changes = changes_of(latency=",".join(f"+{each:.4g}us" if each else "x1" for each in more_us))
     bands: list[Series] = []
     lines: list[Series] = []

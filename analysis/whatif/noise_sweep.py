@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.whatif.advice import ratio_of_replays
+from hindmost.analysis.whatif.advice import Ratio, ratio_of_replays
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
@@ -34,21 +34,10 @@ DRAWS = 2000
 ENDS = (0.05, 0.95)
 WHISKER = 0.004
 """Half the width of the bar of an interval, over that of the chart."""
-FEWEST = 2
-"""Repeats from which on a gain has an interval."""
 WANTED = (
     "the figure needs runs of a solver and of its pipelined form, such as cg and pipecg, with "
     "--inject and several strengths of one law: hindmost study plan noise-sweep"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gain:
-    """A speedup with the ends of its 90 % interval; both are the value where there is none."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +52,17 @@ class SweepPoint:
         Of the injected noise; empty for none.
     noise_s : float
         Mean injected time of an iteration of a rank.
-    measured : Gain
-    predicted : Gain or None
+    measured : Ratio
+        The speedup, with the ends of its 90 % interval.
+    predicted : Ratio or None
         From quiet runs; None where there are none, or a replay does not apply.
     """
 
     pair: str
     law: str
     noise_s: float
-    measured: Gain
-    predicted: Gain | None
+    measured: Ratio
+    predicted: Ratio | None
 
     @property
     def kind(self) -> str:
@@ -158,7 +148,7 @@ def mean_noise_s(law: str) -> float:
     return detours.mean_s
 
 
-def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Gain:
+def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Ratio:
     """Return the ratio of two medians with its interval from a bootstrap over repeats.
 
     Parameters
@@ -166,15 +156,13 @@ def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Gain
     above_s, below_s : float64 array, shape (repeat,), seconds
     """
     value = float(np.median(above_s) / np.median(below_s))
-    if min(above_s.size, below_s.size) < FEWEST:
-        return Gain(value=value, low=value, high=value)
     random = np.random.default_rng(0)
     above, below = (
         np.median(each[random.integers(each.size, size=(DRAWS, each.size))], axis=1)
         for each in (above_s, below_s)
     )
     low, high = np.quantile(above / below, ENDS).tolist()
-    return Gain(value=value, low=min(low, value), high=max(high, value))
+    return Ratio(typical=value, low=min(low, value), high=max(high, value))
 
 
 def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Replays:
@@ -187,11 +175,11 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
     asked : sequence of (str, str, str)
         Blocking solver, pipelined solver, and law.
     """
-    laws = dict[str, list[str]]()
-    for *pair, law in asked:
-        for name in pair:
-            known = laws.setdefault(name, [])
-            known += [law] if law and law not in known else []
+    laws = {
+        name: list(dict.fromkeys(law for *both, law in asked if law and name in both))
+        for *pair, _ in asked
+        for name in pair
+    }
     quiet = {name: chosen(runs, name, "") for name in laws}
     announce_work(
         f"Replaying {counted(sum(map(len, quiet.values())), 'run')} without noise with each "
@@ -210,7 +198,7 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
     return found
 
 
-def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Gain | None:
+def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Ratio | None:
     """Return the gain that replays of runs without noise with a law have; None if not known."""
     ratio = ratio_of_replays(blocking, pipelined)
     if ratio.typical is None:
@@ -221,7 +209,7 @@ def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) ->
         for side in (blocking, pipelined)
     )
     value, low, high = (ours / theirs / each for each in (ratio.typical, ratio.high, ratio.low))
-    return Gain(value=value, low=low, high=high)
+    return Ratio(typical=value, low=low, high=high)
 
 
 # How it is shown.
@@ -268,10 +256,10 @@ def gain_chart(points: Sequence[SweepPoint], kind: str, title: str) -> Chart:
 
 
 def curve(
-    gains: Sequence[Gain],
+    gains: Sequence[Ratio],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return lower ends, values and upper ends: float64 arrays, shape (point,)."""
-    low, value, high = np.array([(each.low, each.value, each.high) for each in gains]).T
+    low, value, high = np.array([(each.low, each.typical, each.high) for each in gains]).T
     return low, value, high
 
 

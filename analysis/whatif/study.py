@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 import numpy as np
-from msgspec import UNSET, UnsetType
 from scipy import special
 
 from hindmost.analysis.runs.configuration import (
@@ -21,15 +20,17 @@ from hindmost.analysis.runs.configuration import (
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.targets import halo_bytes
+from hindmost.analysis.whatif.targets import halo_bytes, probed_network
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import COMPLETE, RECEIVE
+from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.injected import FEWEST_ALIKE
 from hindmost.models.simulation.length import SolveShape
+from hindmost.models.simulation.path import RankOnPath
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
@@ -40,20 +41,14 @@ MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 LEAST_SHARE = 0.0005
 """Of a critical path, below which a part is not told."""
-MOST_RANKS = 20
-"""Ranks of a critical path that JSON lists."""
 EVENTS_PER_S = 5e6
 """Events of all ranks that replays pass in a second, measured on one core."""
 SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
 WIDEST = 10.0
 """The factor between a time and an end of its interval, from which on there is no interval."""
-FEWEST_BODIES = 20
-"""Recorded bodies that another length rests on, without which there is no interval."""
 PARTS, FEWEST_IN_PART = 20, 5
 """Parts of the solve whose times are compared: as many as that, of as many bodies."""
-FEWEST_ALIKE = 5
-"""Bodies at a place of the restart cycle, for a median of them."""
 PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
 """Vectors that a preconditioner reads and writes."""
 
@@ -71,17 +66,6 @@ VARYING = (
     "iterations, on cores that nothing else uses."
 )
 """Why the run shows only the interval, and what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankOnPath:
-    """A rank on the critical path; of an adaptive run only in how many cycles the others wait."""
-
-    rank: int
-    work_s: float | UnsetType = UNSET
-    network_s: float | UnsetType = UNSET
-    other_mpi_s: float | UnsetType = UNSET
-    visits: int
 
 
 class ExtrapolatedFrom(TypedDict, total=False):
@@ -120,8 +104,6 @@ class Outcome:
     named : Named
     result : WhatIf or SimulatedSolve
     ranks : int
-    where : str
-        On how many ranks and nodes.
     predicted_s : float or None
         None if the run does not show what decides the time.
     middle_s : float
@@ -152,7 +134,6 @@ class Outcome:
     named: Named
     result: WhatIf | SimulatedSolve
     ranks: int
-    where: str
     predicted_s: float | None
     middle_s: float
     miss: float
@@ -226,7 +207,6 @@ def replay(
         named=named,
         result=result,
         ranks=run.header.ranks,
-        where=counted(run.header.ranks, "rank"),
         predicted_s=None if result.open else result.predicted_s,
         middle_s=result.predicted_s,
         miss=miss,
@@ -237,8 +217,8 @@ def replay(
         interval=interval,
         details={
             "replayed_s": result.recorded.total_s,
-            "critical_path": largest_on_path(result.changed),
-            "recorded_critical_path": largest_on_path(result.recorded),
+            "critical_path": result.changed.path.largest(),
+            "recorded_critical_path": result.recorded.path.largest(),
             "assumptions": [*assumed, *more],
         },
         scatter=scatter,
@@ -255,7 +235,7 @@ def parts_of(named: Named, before: ReplayedSolve, after: ReplayedSolve) -> Itera
     ]
     without = ", in brackets without the change" if named.words else ""
     yield f"Critical path{without}: {', '.join(shares)}."
-    ours, theirs = by_rank(after), by_rank(before)
+    ours, theirs = after.path.by_rank, before.path.by_rank
     if named.words and ours.size > 1 and ours.sum() > 0.0 and theirs.sum() > 0.0:
         rank, other = int(ours.argmax()), int(theirs.argmax())
         unlike = "" if rank == other else f"; without the change rank {other} holds most"
@@ -331,11 +311,6 @@ def of_solver(change: Change, recorded: str) -> Iterator[str]:
         yield OTHER_SOLVER
 
 
-def by_rank(walked: ReplayedSolve) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the time of every rank on the critical path: float64, shape (rank,), seconds."""
-    return np.asarray(walked.path.work + walked.path.cost + walked.path.stay)
-
-
 def of_path(walked: ReplayedSolve) -> dict[str, float]:
     """Return what the time of a solve consists of along its critical path, as shares."""
     path = walked.path
@@ -346,23 +321,6 @@ def of_path(walked: ReplayedSolve) -> dict[str, float]:
     }
     parts_s["outside iterations"] = walked.total_s - sum(parts_s.values())
     return {name: each_s / walked.total_s for name, each_s in parts_s.items()}
-
-
-def largest_on_path(walked: ReplayedSolve) -> list[RankOnPath]:
-    """Return the ranks that hold most of a critical path."""
-    most = np.argsort(-by_rank(walked), kind="stable")[:MOST_RANKS]
-    path = walked.path
-    return [
-        RankOnPath(
-            rank=int(rank),
-            work_s=float(path.work[rank]),
-            network_s=float(path.cost[rank]),
-            other_mpi_s=float(path.stay[rank]),
-            visits=int(path.visits[rank]),
-        )
-        for rank in most
-        if path.visits[rank]
-    ]
 
 
 def program_of(run: Run) -> Program:
@@ -389,15 +347,7 @@ def program_of(run: Run) -> Program:
         )
     block = Block(run, slice(0, run.bodies)).events
     if not run.has("event_kind"):
-        duration = (run.durations - block.work.sum(axis=2))[:, :, None]
-        block = type(block)(
-            kind=block.kind,
-            work=block.work,
-            duration=duration,
-            rest=block.rest,
-            cycle_begins=block.cycle_begins,
-            group=block.group,
-        )
+        block = replace(block, duration=(run.durations - block.work.sum(axis=2))[:, :, None])
     if np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
@@ -457,11 +407,7 @@ def on_measured_network(
     DataError
         The file has no network, or none between nodes for a run on several.
     """
-    network = machine.network
-    if network is None:
-        raise DataError(
-            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
-        )
+    network = probed_network(machine)
     nodes = len(set(run.hosts))
     link = network.within if nodes < 2 else network.across
     if link is None:
@@ -545,7 +491,7 @@ def length_scatter(run: Run, change: Change) -> float:
     deviating_s = np.array(times_s[used], np.float64)
     position = run.position[used] if restart else np.zeros(deviating_s.size, np.int32)
     count, total_s = deviating_s.size, float(deviating_s.sum())
-    if count < (FEWEST_BODIES if more > 0 else 2):
+    if count < (FEWEST if more > 0 else 2):
         return float("inf")
     # Times less the median at their place in the restart cycle, where many share it.
     for place in np.unique(position):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.analysis.runs.finding import Finding, folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import RankOnPath, largest_on_path, of_path, parts_of
+from hindmost.analysis.whatif.study import of_path, parts_of
 from hindmost.analysis.whatif.targets import NetworkBasis, network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -49,12 +49,10 @@ class Replaying:
     machine: Machine
     network: NetworkBasis
     flops_per_s: float | None
-    eager_bytes: int
+    eager_bytes: int = EAGER_BYTES
 
     @classmethod
-    def on(
-        cls, machine: Machine | None, flops_per_s: float | None, eager_bytes: int | None
-    ) -> Replaying:
+    def on(cls, machine: Machine | None, flops_per_s: float | None) -> Replaying:
         """Return how traces are replayed on a machine.
 
         Raises
@@ -73,14 +71,7 @@ class Replaying:
             raise UsageError(
                 f"--flops-per-second {flops_per_s:g}: a rank does 1 to 1e18 of them, such as 1e9."
             )
-        if eager_bytes is not None and eager_bytes < 0:
-            raise UsageError(f"--eager {eager_bytes}: give 0 bytes or more.")
-        return cls(
-            machine=machine,
-            network=network_of(machine, ()),
-            flops_per_s=flops_per_s,
-            eager_bytes=EAGER_BYTES if eager_bytes is None else eager_bytes,
-        )
+        return cls(machine=machine, network=network_of(machine, ()), flops_per_s=flops_per_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +99,8 @@ class TraceReplay:
 
     JSON = (
         "file=path recorded_s=nothing replayed_s=before.total_s predicted_s=after.total_s "
-        "interval_s=nothing changes=named.changes critical_path recorded_critical_path "
-        "assumptions findings"
+        "interval_s=nothing changes=named.changes critical_path=after.path.largest "
+        "recorded_critical_path=before.path.largest assumptions findings"
     )
 
     @property
@@ -119,36 +110,13 @@ class TraceReplay:
             return "-"
         return signed_percent(self.after.total_s / self.before.total_s - 1.0)
 
-    def title_line(self) -> str:
-        """Return what the trace has, and how long that takes without a change."""
-        parts = ", ".join(
-            (
-                counted(self.program.ranks, "rank"),
-                counted(self.program.source.size, "message"),
-                counted(len(self.program.collectives), "collective"),
-            )
-        )
-        return (
-            f"{self.path.name}: {parts}; simulated {seconds(self.before.total_s)} on "
-            f"{self.how.machine.name} without a change. The trace has no times to compare with."
-        )
-
-    def lines(self) -> Iterator[str]:
-        """Yield what the change does, in sentences."""
-        if self.named.words:
-            yield (
-                f"With {self.named.title}: simulated {seconds(self.after.total_s)} ({self.change})."
-            )
-        if self.after.total_s > 0.0 and self.before.total_s > 0.0:
-            yield from parts_of(self.named, self.before, self.after)
-
     def assumptions(self) -> list[str]:
         """Return what the simulation assumes."""
         return [
             *self.format.assumes,
             self.how.network.basis,
             f"Messages of up to {byte_count(self.how.eager_bytes)} leave before their receivers "
-            "have come, larger ones when both have (--eager). They do not contend for links.",
+            "have come, larger ones when both have. They do not contend for links.",
             "Allreduces go by recursive doubling, other collectives along trees or by "
             "doubling, in which each step of ranks on several nodes costs a message between nodes.",
             "Work takes as long as traced on every machine; nothing of it is noise.",
@@ -157,16 +125,6 @@ class TraceReplay:
     @property
     def nothing(self) -> None:
         """Stands for the recorded time and the interval, which a trace lacks."""
-
-    @property
-    def critical_path(self) -> list[RankOnPath]:
-        """The ranks that hold most of the critical path with the change."""
-        return largest_on_path(self.after)
-
-    @property
-    def recorded_critical_path(self) -> list[RankOnPath]:
-        """The same without it."""
-        return largest_on_path(self.before)
 
     @property
     def findings(self) -> list[Finding]:
@@ -276,5 +234,21 @@ def trace_table(found: Sequence[TraceReplay]) -> Table:
 
 def trace_lines(found: Sequence[TraceReplay]) -> list[str]:
     """Return what is said of a trace with one change or several, before their table."""
-    lines = [found[0].title_line(), *(found[0].lines() if len(found) == 1 else ())]
+    first = found[0]
+    parts = ", ".join(
+        (
+            counted(first.program.ranks, "rank"),
+            counted(first.program.source.size, "message"),
+            counted(len(first.program.collectives), "collective"),
+        )
+    )
+    lines = [
+        f"{first.path.name}: {parts}; simulated {seconds(first.before.total_s)} on "
+        f"{first.how.machine.name} without a change. The trace has no times to compare with."
+    ]
+    if len(found) == 1 and first.named.words:
+        after = seconds(first.after.total_s)
+        lines.append(f"With {first.named.title}: simulated {after} ({first.change}).")
+    if len(found) == 1 and first.after.total_s > 0.0 and first.before.total_s > 0.0:
+        lines += parts_of(first.named, first.before, first.after)
     return folded(lines)

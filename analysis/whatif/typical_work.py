@@ -39,35 +39,10 @@ class WorkOfRank:
         return self.typical_times - 1.0 > SYSTEMATIC * (self.times - 1.0) > 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkOfRanks:
-    """What the work of the ranks with full records is like.
-
-    Attributes
-    ----------
-    mean_s, median_s : float64 array, shape (rank,), seconds
-        Of an iteration.
-    """
-
-    mean_s: NDArray[np.float64]
-    median_s: NDArray[np.float64]
-
-
-def typical_work(run: Run) -> WorkOfRanks:
-    """Return the work of the ranks with full records in a typical iteration."""
-    return tallied(run, typical_of_ranks())
-
-
-def typical_of_ranks() -> Wanted[WorkOfRanks]:
-    """Return what `typical_work` reads of a run, to be read together with other results."""
-    return Wanted(WorkTally, checked=False)
-
-
 class WorkTally:
     """The work of every iteration, or of every nth of each block."""
 
     def __init__(self, run: Run) -> None:
-        self._run = run
         self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
         self._work: list[NDArray[np.float64]] = []
 
@@ -75,26 +50,23 @@ class WorkTally:
         """Take the next iterations."""
         self._work.append(np.array(block.work[:: self._stride]))
 
-    def result(self) -> WorkOfRanks:
-        """Return means and medians."""
+    def result(self) -> NDArray[np.float64]:
+        """Return mean and median of an iteration: shape (2, rank), seconds."""
         work = np.concatenate(self._work)
         self._work.clear()
-        return WorkOfRanks(
-            mean_s=work.mean(axis=0),
-            median_s=np.asarray(np.median(work, axis=0), np.float64),
-        )
+        return np.stack([work.mean(axis=0), np.median(work, axis=0)])
+
+
+TYPICAL_WORK: Wanted[NDArray[np.float64]] = Wanted(WorkTally, checked=False)
+"""Mean and median work of an iteration on each rank with full records: shape (2, rank), seconds."""
 
 
 def work_of_rank(run: Run, rank: int) -> WorkOfRank | None:
     """Compare the work of a rank with that of all; None if not all ranks have full records."""
     if run.columns != run.header.ranks or not run.bodies:
         return None
-    work = typical_work(run)
-    mean, median = work.mean_s, work.median_s
-    if not (mean.mean() > 0.0 and median.mean() > 0.0):
+    of_all_s = tallied(run, TYPICAL_WORK)
+    if not of_all_s.mean(axis=1).min() > 0.0:
         return None
-    return WorkOfRank(
-        rank=rank,
-        times=float(mean[rank] / mean.mean()),
-        typical_times=float(median[rank] / median.mean()),
-    )
+    times, typical_times = (of_all_s[:, rank] / of_all_s.mean(axis=1)).tolist()
+    return WorkOfRank(rank=rank, times=times, typical_times=typical_times)

@@ -217,10 +217,12 @@ def find_deck(word: str) -> Deck:
     Raises
     ------
     UsageError
-        There is no such deck, or its file is not right.
+        There is no such deck.
+    DataError
+        Its file is not right.
     """
     if word.endswith(".toml") or "/" in word:
-        return deck_of(read_document(Path(word), UsageError))
+        return deck_of(read_document(Path(word)))
     if word not in DECKS.names:
         raise UsageError(
             f"Unknown deck '{word}'; {choose(DECKS.names)}; or name a TOML file (.toml)."
@@ -233,7 +235,7 @@ def deck_of(document: Document) -> Deck:
 
     Raises
     ------
-    UsageError
+    DataError
         A field is unknown, missing, of the wrong kind or out of range.
     """
     with document.errors():

@@ -106,7 +106,6 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
     setting: CheckpointSetting | None = None
 
     feed_phases: ClassVar[tuple[str, ...]] = NAMES
-    own_totals: ClassVar[bool] = True
     always_kept: ClassVar[tuple[int, ...]] = ALWAYS
     shuffled: ClassVar[bool] = False
 
@@ -292,7 +291,7 @@ class AdaptiveReplays:
             rank=log.rank_run(Predictions(names=names, predicted=predicted)),
             began=began,
             iterations=done - first,
-            petsc_options={"given": ""},
+            header={"petsc_options": {"given": ""}},
             spec={
                 "deck": deck.to_toml(),
                 "choices": {"threshold": experiment.threshold},

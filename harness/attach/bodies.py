@@ -26,29 +26,17 @@ from hindmost.harness.recorder.library import NOTED, NS, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
-from hindmost.harness.runfile.bodies import INJECTED, PADDING, PHASES, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import (
+    BY_BODY,
+    INJECTED,
+    PADDING,
+    PHASES,
+    RankBodies,
+    RankEvents,
+)
 
 FINDING = "finding iterations"
 """What the person who waits is told."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The bodies of one section on one rank.
-
-    Attributes
-    ----------
-    bodies : RankBodies or None
-        None if it has none: the solve ended before its first iteration, or nothing is left of it.
-    norms : float64 array, shape (body,)
-        NaN where the solver knows none.
-    seconds : float
-        The time of the section.
-    """
-
-    bodies: RankBodies | None
-    norms: NDArray[np.float64]
-    seconds: float
 
 
 def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
@@ -141,7 +129,8 @@ class Agreed:
     Attributes
     ----------
     of : callable
-        Returns what is found on a rank, by its place in the run.
+        Returns the bodies of a rank, by its place in the run; the time of the section in seconds
+        if it has none: the solve ended before its first iteration, or nothing is left of it.
     phases : tuple of str
         Of the bodies; empty if there are none.
     generic : str
@@ -156,7 +145,7 @@ class Agreed:
         What the program counted on all ranks; None if it counts nothing.
     """
 
-    of: Callable[[int], Found]
+    of: Callable[[int], RankBodies | float]
     phases: tuple[str, ...] = ()
     generic: str = ""
     why_none: str = ""
@@ -182,34 +171,27 @@ def agreed_on_solve(
         count = parts[rank].facts.iterations
         return recording.iterations if count < 0 else count
 
-    def marks_of(rank: int) -> SolveMarks:
-        recording = recorded(rank)
-        return SolveMarks.of(recording, solver, count_of(rank, recording), lost=cut)
-
-    marks = blocks.once(marks_of)
-    plain = CommonMarks(generic="", whole=None)
-    iterated, seen, shapes = cut, [], set()
+    iterated, every = cut, []
     for rank in blocks.each(FINDING):
-        recording, own = recorded(rank), marks(rank)
-        iterated = iterated or count_of(rank, recording) > 0
-        seen.append(own.seen)
-        shapes.add(plain.shape(recording, own))
+        recording = recorded(rank)
+        count = count_of(rank, recording)
+        iterated = iterated or count > 0
+        every.append(SolveMarks.of(recording, solver, count, lost=cut))
     if not iterated:
         return none_of(parts)
     try:
-        common = CommonMarks.of(seen, solver, count_of(0, recorded(0)), seen[0], lost=cut)
+        common = CommonMarks.of(every, solver, count_of(0, recorded(0)), lost=cut)
     except UnknownPatternError:
         return none_of(parts, "no iteration of it is whole on all ranks")
-    if common != plain:
-        shapes = {common.shape(recorded(rank), marks(rank)) for rank in blocks.each(FINDING)}
+    shapes = {common.shape(recorded(rank)) for rank in blocks.each(FINDING)}
     if None in shapes or len(shapes) > 1:
         return none_of(parts, "its ranks recorded different iterations")
 
-    def found_on(rank: int) -> Found:
+    def found_on(rank: int) -> RankBodies:
         recording = recorded(rank)
-        bodies = common.bodies(recording, marks(rank))
+        bodies = common.bodies(recording)
         norms = residual_norms(bodies, history_of(parts[rank], recording))
-        return Found(bodies=bodies, norms=norms, seconds=parts[rank].facts.seconds)
+        return replace(bodies, residual_norm=norms)
 
     phases = (*PHASES, INJECTED) if injecting else PHASES
     return Agreed(of=found_on, phases=phases, generic=common.generic)
@@ -217,11 +199,7 @@ def agreed_on_solve(
 
 def none_of(parts: Sequence[RawSection], why: str = "") -> Agreed:
     """Return that the ranks of a section have no bodies, and why if they did iterations."""
-
-    def none_on(rank: int) -> Found:
-        return Found(bodies=None, norms=np.empty(0), seconds=parts[rank].facts.seconds)
-
-    return Agreed(of=none_on, why_none=why)
+    return Agreed(of=lambda rank: parts[rank].facts.seconds, why_none=why)
 
 
 def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
@@ -242,66 +220,50 @@ def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
     return history
 
 
-def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
-    """Return the bodies of several sections as those of one run, and their residual norms.
+def joined(found: Sequence[RankBodies | float]) -> RankBodies:
+    """Return the bodies of several sections as those of one run.
 
     Parameters
     ----------
-    solves : sequence of Found
-        In the order of time; at least one has bodies.
+    found : sequence of RankBodies or float
+        In the order of time, see `Agreed`; at least one has bodies.
     """
     restarts: list[NDArray[np.float64]] = []
     parts: list[RankBodies] = []
-    norms: list[NDArray[np.float64]] = []
-    lead_in_s = between_s = 0.0
-    for each in solves:
-        bodies = each.bodies
-        if bodies is None:  # its time counts to what lies between the others
-            between_s += each.seconds
+    lead_in_s = between_s = solve_time_s = 0.0
+    for bodies in found:
+        if isinstance(bodies, float):  # it counts to what lies between the others
+            between_s += bodies
+            solve_time_s += bodies
             continue
+        solve_time_s += bodies.solve_time_s
         if parts:
             restarts.append(np.array([between_s + bodies.lead_in_s]))
         else:
             lead_in_s = between_s + bodies.lead_in_s
         restarts.append(bodies.restart_duration)
         parts.append(bodies)
-        norms.append(each.norms)
         between_s = bodies.lead_out_s
     events, why_not = joined_events(parts)
-    first = parts[0]
-    return (
-        replace(
-            first,
-            start=np.concatenate([each.start for each in parts]),
-            duration=np.concatenate([each.duration for each in parts]),
-            phase_duration=np.concatenate([each.phase_duration for each in parts]),
-            position=np.concatenate([each.position for each in parts]),
-            kind=np.concatenate([each.kind for each in parts]),
-            restart_duration=np.concatenate(restarts),
-            work_amount=joined_amounts(parts),
-            lead_in_s=lead_in_s,
-            lead_out_s=between_s,
-            solve_time_s=sum(each.seconds for each in solves),
-            injected=None
-            if first.injected is None
-            else np.concatenate([each.injected for each in parts if each.injected is not None]),
-            injected_outside_s=sum(each.injected_outside_s for each in parts),
-            events=events,
-            events_left_out=why_not,
-        ),
-        np.concatenate(norms),
-    )
-
-
-def joined_amounts(parts: Sequence[RankBodies]) -> NDArray[np.float64] | None:
-    """Return the work that the program counted; 0 in loops in which it counted none."""
-    if all(each.work_amount is None for each in parts):
-        return None
-    return np.concatenate(
-        [
-            np.zeros(each.duration.size) if each.work_amount is None else each.work_amount
-            for each in parts
-        ]
+    arrays = {name: [getattr(each, name) for each in parts] for name in BY_BODY}
+    sizes = [each.duration.size for each in parts]
+    of_bodies = {
+        name: np.concatenate(  # of loops in which the program counted no work, 0
+            [np.zeros(size) if one is None else one for one, size in zip(each, sizes, strict=True)]
+        )
+        for name, each in arrays.items()
+        if any(one is not None for one in each)
+    }
+    return replace(
+        parts[0],
+        **of_bodies,
+        restart_duration=np.concatenate(restarts),
+        lead_in_s=lead_in_s,
+        lead_out_s=between_s,
+        solve_time_s=solve_time_s,
+        injected_outside_s=sum(each.injected_outside_s for each in parts),
+        events=events,
+        events_left_out=why_not,
     )
 
 

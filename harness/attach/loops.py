@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.attach.blocks import Blocks
-from hindmost.harness.attach.bodies import FINDING, Agreed, Found, joined, none_of
+from hindmost.harness.attach.bodies import FINDING, Agreed, joined, none_of
 from hindmost.harness.attach.iterations import (
     RankLoops,
     borders_at_call,
@@ -35,79 +35,11 @@ the recorder wrote to its file, an amount of work, and the begin of the first ph
 next number, then comes the second phase."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """Where the iterations of a program end that did not mark them.
-
-    Attributes
-    ----------
-    names : sequence of str
-        Of all calls of MPI, by number.
-    at : str
-        A call, a loop by its name, or `FIND` to choose a loop.
-    every : int
-        Each which of these calls.
-    contexts : CallContexts
-        Of all ranks.
-    """
-
-    names: Sequence[str]
-    at: str
-    every: int
-    contexts: CallContexts
-
-
 Spans = tuple[NDArray[np.int64], ...]
 """When iterations end, of each time that control was in the loop: shape (iteration + 1,), ns."""
 
 Pauses = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Returns, for instants on a clock without pauses, what has to be added for the time of day."""
-
-
-@dataclass(slots=True)
-class SpansSeen:
-    """What the spans of all ranks are like; one rank after the other is looked at.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Borders of each span on the first rank.
-    alike : bool
-        Whether all ranks have as many.
-    fewest : int
-        On any rank, in all spans.
-    worked : bool
-        Whether any rank counted work.
-    """
-
-    sizes: tuple[int, ...] = ()
-    alike: bool = True
-    fewest: int = 0
-    worked: bool = False
-
-    def add(self, spans: Spans, marks: NDArray[np.void], *, first: bool) -> None:
-        """Look at a rank."""
-        sizes = tuple(each.size for each in spans)
-        if first:
-            self.sizes, self.fewest = sizes, sum(sizes)
-        self.alike = self.alike and sizes == self.sizes
-        self.fewest = min(self.fewest, sum(sizes))
-        self.worked |= bool(marked(marks, WORK).size)
-
-    @property
-    def least(self) -> list[int]:
-        """Iterations that all ranks have, of each span."""
-        return [size - 1 for size in self.sizes] if self.alike else [self.fewest - 1]
-
-    @property
-    def why_none(self) -> str:
-        """Why nothing can be measured; empty if it can."""
-        none = any(least < 1 for least in self.least)
-        return "some rank has no iteration: it takes two marks" if none else ""
-
-    def usable(self, spans: Spans) -> Spans:
-        """Return the spans of a rank; as one where ranks have others."""
-        return spans if self.alike else (np.concatenate(spans),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +56,13 @@ class LoopOfRanks:
         The program's own phases, those of all ranks.
     injecting : bool
         Whether noise was injected.
-    ends : Ends or None
-        Where iterations end if not at marks.
+    iterate_at : tuple of str, int; None
+        Where iterations end if not at marks: a call, a loop by its name or `FIND` to choose a loop,
+        and each which of these.
+    calls : sequence of str
+        The names of all calls of MPI, by number.
+    contexts : CallContexts
+        Of all ranks.
     """
 
     section: Matched
@@ -133,7 +70,9 @@ class LoopOfRanks:
     blocks: Blocks
     names: Sequence[str]
     injecting: bool
-    ends: Ends | None
+    iterate_at: tuple[str, int] | None
+    calls: Sequence[str]
+    contexts: CallContexts
 
     def agreed(self) -> list[Agreed]:
         """Find out how the iterations of each rank are found.
@@ -148,44 +87,44 @@ class LoopOfRanks:
         UnsureError
             No loop can be chosen.
         """
-        ways = self.ways()
-        seen = [SpansSeen() for _ in ways]
+        ways, worked = self.ways(), False
+        borders: list[list[tuple[int, ...]]] = [[] for _ in ways]  # of each span, by rank
         for rank in self.blocks.each(FINDING):
-            for each, (spans, _) in zip(seen, ways, strict=True):
-                each.add(spans(rank), self.prepared(rank)[0].marks, first=rank == 0)
+            worked |= bool(marked(self.prepared(rank)[0].marks, WORK).size)
+            for of_ranks, (spans, _) in zip(borders, ways, strict=True):
+                of_ranks.append(tuple(each.size for each in spans(rank)))
         return [
-            self.agreed_on(each, spans, iterations)
-            for each, (spans, iterations) in zip(seen, ways, strict=True)
+            self.agreed_on(of_ranks, *way, worked=worked)
+            for of_ranks, way in zip(borders, ways, strict=True)
         ]
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
         """Return the recording of a rank without the pauses of the recorder."""
-        without = without_pauses if self.ends is None else with_pauses_in_calls
+        without = without_pauses if self.iterate_at is None else with_pauses_in_calls
         return without(self.recorded(rank))
 
     def ways(self) -> list[tuple[Callable[[int], Spans], Attached | None]]:
         """Return, of each loop, what finds its spans on a rank, and what its iterations are."""
-        ends = self.ends
-        if ends is None:
+        if self.iterate_at is None:
             return [(self.at_marks, None)]
-        if ends.at in ends.names:
-            said = Attached(iterate_at={"call": ends.at, "calls": ends.every})
-            return [(self.at_calls, said)]
+        at, every = self.iterate_at
+        if at in self.calls:
+            said = Attached(iterate_at={"call": at, "calls": every})
+            return [(partial(self.at_calls, at, every), said)]
 
         cut = not self.section.whole
         until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
 
         def loops_on(rank: int) -> RankLoops:
-            least = least_share(ends.at)
-            return RankLoops.of(self.prepared(rank)[0], ends.contexts, least, until_s)
+            return RankLoops.of(self.prepared(rank)[0], self.contexts, least_share(at), until_s)
 
         loops = self.blocks.once(loops_on)
         first = self.recorded(0)
         found = chosen_loops(
             (loops(rank) for rank in self.blocks.each("choosing the loop")),
             loops(0),
-            ends.contexts,
-            (ends.at, ends.every),
+            self.contexts,
+            self.iterate_at,
             (first.end_ns - first.begin_ns) * NS,
             cut=cut,
         )
@@ -204,62 +143,78 @@ class LoopOfRanks:
         """Return the marks of a rank."""
         return (marked(self.prepared(rank)[0].marks, ord(MONITOR))["begin_ns"],)
 
-    def at_calls(self, rank: int) -> Spans:
+    def at_calls(self, call: str, every: int, rank: int) -> Spans:
         """Return the ends of the calls at which iterations end."""
-        assert self.ends is not None
-        recording, _ = self.prepared(rank)
-        return (borders_at_call(recording, self.ends.names, self.ends.at, self.ends.every),)
+        return (borders_at_call(self.prepared(rank)[0], self.calls, call, every),)
 
     def agreed_on(
-        self, seen: SpansSeen, spans: Callable[[int], Spans], iterations: Attached | None
+        self,
+        borders: Sequence[tuple[int, ...]],
+        spans: Callable[[int], Spans],
+        iterations: Attached | None,
+        *,
+        worked: bool,
     ) -> Agreed:
-        """Return how the iterations of each rank are found, by what all ranks have."""
-        parts = self.section.parts
-        if seen.why_none:
-            return none_of(parts, seen.why_none)
+        """Return how the iterations of each rank are found, by what all ranks have.
 
-        def found_on(rank: int) -> Found:
+        Parameters
+        ----------
+        borders : sequence of tuple of int, one a rank
+            How many borders each span has. Where ranks have others, all spans are one.
+        worked : bool
+            Whether any rank counted work.
+        """
+        parts, alike = self.section.parts, len(set(borders)) == 1
+        least = [size - 1 for size in borders[0]] if alike else [min(map(sum, borders)) - 1]
+        if any(each < 1 for each in least):
+            return none_of(parts, "some rank has no iteration: it takes two marks")
+
+        def usable(rank: int) -> Spans:
+            return spans(rank) if alike else (np.concatenate(spans(rank)),)
+
+        def found_on(rank: int) -> RankBodies:
             recording, paused_ns = self.prepared(rank)
-            borders = seen.usable(spans(rank))
-            found = []
-            for border, least in zip(borders, seen.least, strict=True):
-                bodies = bodies_between(
-                    border, parts[rank], recording, self.names, paused_ns, worked=seen.worked
+            spans_here = usable(rank)
+            found = [
+                measured(
+                    bodies_between(
+                        border, parts[rank], recording, self.names, paused_ns, worked=worked
+                    ).first(count)
                 )
-                found.append(measured(bodies.first(least)))
-            return joined_entries(borders, found)
+                for border, count in zip(spans_here, least, strict=True)
+            ]
+            return joined_entries(spans_here, found)
+
+        def work() -> float:
+            """Return what all ranks counted in the iterations that are kept."""
+            return sum(
+                float(amounts_of(self.prepared(rank)[0].marks, border)[:count].sum())
+                for rank in self.blocks.each("summing work")
+                for border, count in zip(usable(rank), least, strict=True)
+            )
 
         phases = (*PHASES, *self.names)
         return Agreed(
             of=found_on,
             phases=(*phases, INJECTED) if self.injecting else phases,
-            cut=not seen.alike,
+            cut=not alike,
             iterations=iterations,
-            work=self.work(seen, spans) if seen.worked else None,
-        )
-
-    def work(self, seen: SpansSeen, spans: Callable[[int], Spans]) -> float:
-        """Return what all ranks counted in the iterations that are kept."""
-        return sum(
-            float(amounts_of(self.prepared(rank)[0].marks, border)[:least].sum())
-            for rank in self.blocks.each("summing work")
-            for border, least in zip(seen.usable(spans(rank)), seen.least, strict=True)
+            work=work() if worked else None,
         )
 
 
-def measured(bodies: RankBodies) -> Found:
+def measured(bodies: RankBodies) -> RankBodies:
     """Return the bodies of a loop, whose time is that of its iterations.
 
     Set-up is not in it, nor how long a rank waited for one that had failed.
     """
     spent_s = float(bodies.duration.sum())
-    alone = replace(
+    return replace(
         bodies, lead_in_s=0.0, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0
     )
-    return Found(bodies=alone, norms=np.full(bodies.duration.size, np.nan), seconds=spent_s)
 
 
-def joined_entries(spans: Spans, found: Sequence[Found]) -> Found:
+def joined_entries(spans: Spans, found: Sequence[RankBodies]) -> RankBodies:
     """Return the bodies of a rank from all times that control was in the loop.
 
     Between two of these the program did something else, which no iteration contains.
@@ -269,11 +224,9 @@ def joined_entries(spans: Spans, found: Sequence[Found]) -> Found:
     parts = [found[0]]
     for (one, other), part in zip(pairwise(spans), found[1:], strict=True):
         between_s = max(float(other[0] - one[-1]) * NS, 0.0)
-        assert part.bodies is not None  # `measured` has returned some
-        bodies = replace(part.bodies, lead_in_s=between_s)
-        parts.append(replace(part, bodies=bodies, seconds=part.seconds + between_s))
-    bodies, norms = joined(parts)
-    return Found(bodies=bodies, norms=norms, seconds=bodies.solve_time_s)
+        spent_s = part.solve_time_s + between_s
+        parts.append(replace(part, lead_in_s=between_s, solve_time_s=spent_s))
+    return joined(parts)
 
 
 def marked(marks: NDArray[np.void], what: int) -> NDArray[np.void]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
@@ -82,7 +83,7 @@ class Frame(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Where an array stands in a file."""
+    """Where the payload of a frame stands in a file: its first byte, and how many there are."""
 
     offset: int = 0
     count: int = 0
@@ -203,18 +204,20 @@ class RawSection:
     data: mmap.mmap
 
     def array(self, kind: Frame) -> NDArray[Any]:
-        """Return an array of the section, shape (entry,); in one part it is mapped, not read."""
-        parts = [
-            np.frombuffer(self.data, ARRAYS[kind], span.count, span.offset)
-            for span in self.at.get(kind, [])
-            if span.count
-        ]
-        if len(parts) < 2:
-            return parts[0] if parts else np.empty(0, ARRAYS[kind])
-        return np.concatenate(parts)
+        """Return an array of the section, shape (entry,)."""
+        return array_of(self.data, kind, self.at.get(kind, []))
 
 
-ARRAYS = {
+PLACE = np.dtype(
+    [
+        ("offset", "<i8"),
+        ("function", "<i8"),
+        ("bytes", "<i8"),
+        ("module", "<i4"),
+        ("pad", "<i4"),
+    ]
+)
+OF_SECTIONS = {
     Frame.RECORDS: RECORD,
     Frame.CONTEXTS: np.dtype("<u4"),
     Frame.NORMS: NORM,
@@ -222,6 +225,29 @@ ARRAYS = {
     Frame.SOURCES: np.dtype("<i4"),
 }
 """Frames that hold arrays of the section before them."""
+OF_RANKS = {
+    Frame.CLOCK: CLOCK,
+    Frame.PLACES: PLACE,
+    Frame.CHAIN_ENDS: np.dtype("<u4"),
+    Frame.CHAINS: np.dtype("<u4"),
+    Frame.POLLS: np.dtype("<i8"),
+}
+"""Frames that hold what is new in arrays of the rank; `Frame.POLLS` has all again."""
+NAMES = (Frame.MODULES, Frame.CODES)
+"""Frames that hold what is new in lists of the rank, in JSON."""
+
+
+def array_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> NDArray[Any]:
+    """Return the array whose parts stand there, shape (entry,); one part is mapped, not read."""
+    entry = (OF_SECTIONS | OF_RANKS)[kind]
+    parts = [
+        np.frombuffer(data, entry, span.count // entry.itemsize, span.offset)
+        for span in spans
+        if span.count >= entry.itemsize
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, entry), *parts])
+
+
 KNOWN = frozenset(Frame) - {Frame.BACK}
 PARTS = {Frame.PART_RECORDS: Frame.RECORDS, Frame.PART_CONTEXTS: Frame.CONTEXTS}
 """Frames that hold the first entries of arrays of a section that has not ended, and which."""
@@ -321,12 +347,10 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         A later version of hindmost wrote it.
     """
     program, end = None, None
-    clocks = [np.empty(0, CLOCK)]
-    done: set[Frame] = set()
+    noted: dict[Frame, list[Span]] = {}
     sections: list[RawSection] = []
     open_part: Section | None = None
     waiting: dict[Frame, list[Span]] = {}
-    noted = NotedContexts()
     options: dict[str, str] = {}
     torn, number = frames.torn, -1
     try:
@@ -347,23 +371,17 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
                 refuse_later(path, program)
                 if program.rank != rank:
                     raise ValueError(f"it is of rank {program.rank}, by its own words")
-            elif kind is Frame.CLOCK and at.count == CLOCK.itemsize:
-                clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
+            elif kind in OF_RANKS or kind in NAMES:
+                noted.setdefault(kind, []).append(at)
             elif kind is Frame.SECTION:
-                facts = section_at(data, at)
-                sections.append(RawSection(facts=facts, at=waiting, data=data))
-                done, waiting = set(), {}
+                sections.append(RawSection(facts=section_at(data, at), at=waiting, data=data))
+                waiting = {}
             elif kind in PARTS:
-                waiting.setdefault(PARTS[kind], []).append(span_of(PARTS[kind], at))
-            elif kind in NotedContexts.KINDS:
-                noted.read(kind, data, at)
+                waiting.setdefault(PARTS[kind], []).append(at)
             elif kind is Frame.PART:
                 open_part = section_at(data, at)
-            elif kind in ARRAYS and sections:
-                if kind in done:
-                    raise ValueError("the section before it is not there")
-                done.add(kind)
-                sections[-1].at.setdefault(kind, []).append(span_of(kind, at))
+            elif kind in OF_SECTIONS and sections:
+                sections[-1].at.setdefault(kind, []).append(at)
                 if kind is Frame.RECORDS:
                     open_part = None
             elif kind is Frame.OPTIONS:
@@ -384,13 +402,13 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         path=path,
         data=data,
         program=program,
-        clocks=np.concatenate(clocks).view("<i8").reshape(-1, 3),
+        clocks=array_of(data, Frame.CLOCK, noted.get(Frame.CLOCK, [])).view("<i8").reshape(-1, 3),
         sections=tuple(sections),
         options=options,
         end=end,
         torn=torn,
-        contexts=noted.table(),
-        polls=noted.polls,
+        contexts=contexts_of(data, noted),
+        polls=array_of(data, Frame.POLLS, noted.get(Frame.POLLS, [])[-1:]),
     )
 
 
@@ -400,67 +418,24 @@ def kept_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-PLACE = np.dtype(
-    [
-        ("offset", "<i8"),
-        ("function", "<i8"),
-        ("bytes", "<i8"),
-        ("module", "<i4"),
-        ("pad", "<i4"),
-    ]
-)
+def contexts_of(data: mmap.mmap, noted: Mapping[Frame, Sequence[Span]]) -> CallContexts:
+    """Return the call contexts that a rank noted; none if they do not fit together."""
 
+    def array(kind: Frame) -> NDArray[Any]:
+        return array_of(data, kind, noted.get(kind, []))
 
-class NotedContexts:
-    """The call contexts of a rank as its file brings them, those that are new in each frame.
+    def entries(kind: Frame, of: type[T]) -> tuple[T, ...]:
+        said = [json_at(data, at)["entries"] for at in noted.get(kind, [])]
+        return tuple(from_document(of, one, ignore_unknown=True) for each in said for one in each)
 
-    Attributes
-    ----------
-    polls : int64 array, shape (context,)
-    """
-
-    KINDS = (
-        Frame.MODULES,
-        Frame.CODES,
-        Frame.PLACES,
-        Frame.CHAIN_ENDS,
-        Frame.CHAINS,
-        Frame.POLLS,
-    )
-
-    def __init__(self) -> None:
-        self.polls = np.empty(0, np.int64)
-        self._modules: list[Module] = []
-        self._codes: list[PythonCode] = []
-        self._places = [np.empty(0, PLACE)]
-        self._ends = [np.zeros(2, np.int64)]
-        self._chains = [np.empty(0, np.uint32)]
-
-    def read(self, kind: Frame, data: mmap.mmap, at: Span) -> None:
-        """Read one frame; raises a ValueError."""
-        if kind is Frame.MODULES:
-            self._modules += entries_of(Module, self._modules, json_at(data, at))
-        elif kind is Frame.CODES:
-            self._codes += entries_of(PythonCode, self._codes, json_at(data, at))
-        elif kind is Frame.PLACES:
-            self._places.append(array_at(data, at, PLACE))
-        elif kind is Frame.CHAIN_ENDS:
-            self._ends.append(array_at(data, at, np.dtype("<u4")).astype(np.int64))
-        elif kind is Frame.CHAINS:
-            self._chains.append(array_at(data, at, np.dtype("<u4")))
-        else:
-            self.polls = array_at(data, at, np.dtype("<i8"))
-
-    def table(self) -> CallContexts:
-        """Return the contexts; none if they do not fit together."""
-        places, start = np.concatenate(self._places), np.concatenate(self._ends)
-        inner_first, lengths = np.concatenate(self._chains), np.diff(start)
-        if (lengths < 0).any() or start[-1] != inner_first.size:  # the file is torn
-            return CallContexts.none()
-        mirrored = np.repeat(start[:-1] + start[1:] - 1, lengths) - np.arange(inner_first.size)
+    places, inner_first = array(Frame.PLACES), array(Frame.CHAINS)
+    start = np.concatenate([np.zeros(2, np.int64), array(Frame.CHAIN_ENDS).astype(np.int64)])
+    try:
+        lengths = np.diff(start)
+        mirrored = np.repeat(start[:-1] + start[1:] - 1, lengths) - np.arange(start[-1])
         found = CallContexts(
-            modules=tuple(self._modules),
-            codes=tuple(self._codes),
+            modules=entries(Frame.MODULES, Module),
+            codes=entries(Frame.CODES, PythonCode),
             module=places["module"].astype(np.int32),
             offset=places["offset"].astype(np.int64),
             function=places["function"].astype(np.int64),
@@ -468,37 +443,16 @@ class NotedContexts:
             start=start,
             frames=inner_first[mirrored],
         )
-        try:
-            found.check()
-        except ValueError:
-            return CallContexts.none()
-        return found
-
-
-def entries_of(kind: type[T], before: list[T], said: Any) -> list[T]:
-    """Return the modules, or the codes, of a frame; raises a ValueError."""
-    if not isinstance(said, dict) or said.get("first") != len(before):
-        raise ValueError("names of call contexts are missing")
-    entries = said.get("entries")
-    if not isinstance(entries, list):
-        raise ValueError("names of call contexts are no list")
-    return [from_document(kind, each, ignore_unknown=True) for each in entries]
-
-
-def array_at(data: mmap.mmap, at: Span, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array that a frame consists of, mapped, not read."""
-    return np.frombuffer(data, kind, at.count // kind.itemsize, at.offset)
+        found.check()
+    except (ValueError, TypeError, LookupError):  # the file is torn
+        return CallContexts.none()
+    return found
 
 
 def section_at(data: mmap.mmap, at: Span) -> Section:
     """Return what a frame says of a section; raises a ValueError."""
     facts = from_document(Section, json_at(data, at), ignore_unknown=True)
     return replace(facts, prefix=ADDRESS.sub("", facts.prefix))
-
-
-def span_of(kind: Frame, at: Span) -> Span:
-    """Return where the entries of an array stand."""
-    return Span(offset=at.offset, count=at.count // ARRAYS[kind].itemsize)
 
 
 class UnreadableError(DataError):

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from hindmost.files import append_line, make_folder, read_text
 from hindmost.harness.attach.blocks import Blocks, PerBlock
 from hindmost.harness.attach.bodies import (
     Agreed,
-    Found,
     agreed_on_solve,
     clock_of,
     joined,
@@ -25,16 +24,16 @@ from hindmost.harness.attach.bodies import (
     recording_of,
 )
 from hindmost.harness.attach.header import failure_of, header_of
-from hindmost.harness.attach.loops import Ends, LoopOfRanks
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.attach.loops import LoopOfRanks
+from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
 from hindmost.harness.recorder.recording import Recording, rank_run
-from hindmost.harness.runfile.bodies import INJECTED, PHASES
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
-from hindmost.harness.runfile.contexts import CallContexts, merged
+from hindmost.harness.runfile.contexts import merged
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
@@ -49,56 +48,10 @@ JOURNAL = "converted.jsonl"
 """In the raw folder: the run files that were written from it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The sections that make one run file.
-
-    Attributes
-    ----------
-    group : tuple of Matched
-    agreed : tuple of Agreed
-        In the same order.
-    generic : str
-        Why the bodies are those of any solver; empty if they follow the pattern.
-    """
-
-    group: tuple[Matched, ...]
-    agreed: tuple[Agreed, ...]
-    generic: str
-
-    @property
-    def none(self) -> int:
-        """Solves that ended before their first iteration."""
-        return sum(not each.phases for each in self.agreed)
-
-
-@dataclass(frozen=True, slots=True)
-class CommonContexts:
-    """The call contexts of all ranks of a run, and what each rank's own are in them.
-
-    Attributes
-    ----------
-    table : CallContexts
-    numbers : tuple of uint32 array, shape (context,)
-        Of each rank.
-    """
-
-    table: CallContexts
-    numbers: tuple[NDArray[np.uint32], ...]
-
-    def polls_of(self, rank: int, raw: RawRank) -> NDArray[np.int64]:
-        """Return the calls of a rank that found nothing, shape (context,)."""
-        known = min(raw.polls.size, self.numbers[rank].size)
-        return np.bincount(self.numbers[rank][:known], raw.polls[:known], self.table.count).astype(
-            np.int64
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SectionGroup:
     """Sections of one kind, and what their ranks have to know to write them.
 
-    Attributes
+    Parameters
     ----------
     program : RawProgram
     sections : tuple of Matched
@@ -116,39 +69,33 @@ class SectionGroup:
         For the person who waits.
     """
 
-    program: RawProgram
-    sections: tuple[Matched, ...]
-    out: Path
-    origins: Origins
-    journal: Journal
-    number: int
-    report: Report
-    iterate_at: tuple[str, int] | None
-    line: ProgressLine
-
-    @property
-    def raws(self) -> list[RawRank]:
-        """The raw files of the ranks of the run."""
-        return [self.program.ranks[rank] for rank in self.sections[0].ranks]
-
-    @property
-    def injecting(self) -> bool:
-        """Whether noise was injected into the program."""
-        return bool(self.program.first.program.injected)
-
-    def ends(self, contexts: CallContexts) -> Ends | None:
-        """Return where iterations end; None if the program marked them."""
-        said = self.raws[0].program
-        if said.mark_call != FIND:
-            return None
-        at, every = self.iterate_at or (FIND, 1)
-        return Ends(names=said.call_names, at=at, every=every, contexts=contexts)
-
-    @property
-    def mpi_seen(self) -> bool:
-        """Whether the recorder saw MPI calls; a rank alone need not make any."""
-        raws = self.raws
-        return len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
+    def __init__(
+        self,
+        program: RawProgram,
+        sections: tuple[Matched, ...],
+        *,
+        out: Path,
+        origins: Origins,
+        journal: Journal,
+        number: int,
+        report: Report,
+        iterate_at: tuple[str, int] | None,
+        line: ProgressLine,
+    ) -> None:
+        self._program, self._sections, self._report = program, sections, report
+        self._out, self._origins, self._journal, self._number = out, origins, journal, number
+        self._raws = raws = [program.ranks[rank] for rank in sections[0].ranks]
+        # Whether the recorder saw MPI calls; a rank alone need not make any.
+        self._seen = len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
+        self._injecting = bool(program.first.program.injected)
+        finds = raws[0].program.mark_call == FIND
+        self._iterate_at = (iterate_at or (FIND, 1)) if finds else None
+        self._blocks = Blocks.of(program, sections, line)
+        # The contexts of all ranks, and in these the numbers of those of each rank.
+        table, self._numbers = merged(raw.contexts for raw in raws)
+        named = places_of(table, range(table.module.size))
+        places = tuple(str(named[frame]) for frame in range(table.module.size))
+        self._contexts = replace(table, places=places)
 
     def write(self) -> list[Path]:
         """Write the run files.
@@ -156,90 +103,92 @@ class SectionGroup:
         One; two if some solves left their pattern; one for each loop that the program does one
         after the other.
         """
-        blocks = Blocks.of(self.program, self.sections, self.line)
-        table, numbers = merged(raw.contexts for raw in self.raws)
-        named = places_of(table, range(table.module.size))
-        places = tuple(str(named[frame]) for frame in range(table.module.size))
-        contexts = CommonContexts(replace(table, places=places), numbers)
-        agreed = [self.agreed_on(each, contexts, blocks) for each in self.sections]
-        tell_none(self.program, [each[0] for each in agreed], self.report)
+        agreed = [self.agreed_on(each) for each in self._sections]
+        tell_none(self._program, [each[0] for each in agreed], self._report)
         return [
-            self.write_run(chosen, contexts, blocks, phase)
+            self.write_run(chosen, phase)
             for phase, of_phase in enumerate(zip(*agreed, strict=False))
-            for chosen in choices(self.sections, of_phase)
+            for chosen in choices(self._sections, of_phase)
         ]
 
-    def agreed_on(self, section: Matched, contexts: CommonContexts, blocks: Blocks) -> list[Agreed]:
+    def agreed_on(self, section: Matched) -> list[Agreed]:
         """Return what the ranks of a section agree on; of several loops, one after the other."""
-        raws, seen, injecting = self.raws, self.mpi_seen, self.injecting
-        zero_ns = on_common_clock(raws[0], self.sections[0].parts[0].facts.begin_ns)
+        raws, injecting = self._raws, self._injecting
+        zero_ns = on_common_clock(raws[0], self._sections[0].parts[0].facts.begin_ns)
 
         def recorded(rank: int) -> Recording:
-            raw, part, numbers = raws[rank], section.parts[rank], contexts.numbers[rank]
+            raw, part, numbers = raws[rank], section.parts[rank], self._numbers[rank]
             clock = clock_of(raw, zero_ns)
-            return recording_of(part, raw, clock, numbers, seen=seen, injecting=injecting)
+            return recording_of(part, raw, clock, numbers, seen=self._seen, injecting=injecting)
 
         if section.parts[0].facts.what != LOOP:
-            return [agreed_on_solve(section, recorded, blocks, injecting=injecting)]
+            return [agreed_on_solve(section, recorded, self._blocks, injecting=injecting)]
         return LoopOfRanks(
             section=section,
             recorded=recorded,
-            blocks=blocks,
+            blocks=self._blocks,
             names=own_phases(section, injecting=injecting),
             injecting=injecting,
-            ends=self.ends(contexts.table),
+            iterate_at=self._iterate_at,
+            calls=raws[0].program.call_names,
+            contexts=self._contexts,
         ).agreed()
 
-    def write_run(
-        self, chosen: Chosen, contexts: CommonContexts, blocks: Blocks, phase: int
-    ) -> Path:
+    def polls_of(self, rank: int) -> NDArray[np.int64]:
+        """Return the calls of a rank that found nothing, shape (context,)."""
+        numbers, polls = self._numbers[rank], self._raws[rank].polls
+        known = min(polls.size, numbers.size)
+        counts = np.bincount(numbers[:known], polls[:known], self._contexts.count)
+        return counts.astype(np.int64)
+
+    def write_run(self, chosen: Sequence[tuple[Matched, Agreed]], phase: int) -> Path:
         """Write a run file, unless an interrupted conversion wrote it."""
-        run = f"{self.number}{'-generic' if chosen.generic else ''}{f'-{phase}' if phase else ''}"
-        before = self.journal.written(run)
+        group, agreed = zip(*chosen, strict=True)
+        generic = next(each.generic for each in agreed if each.phases)
+        run = f"{self._number}{'-generic' if generic else ''}{f'-{phase}' if phase else ''}"
+        before = self._journal.written(run)
         if before is not None:
             return before
-        raws, seen = self.raws, self.mpi_seen
+        seen, contexts = self._seen, self._contexts
 
         def run_of(rank: int) -> RankRun:
-            found = [each.of(rank) for each in chosen.agreed]
-            bodies, norms = joined(found)
-            raw, parts = raws[rank], [each.parts[rank] for each in chosen.group]
+            found = [each.of(rank) for each in agreed]
+            bodies = joined(found)
+            raw, parts = self._raws[rank], [each.parts[rank] for each in group]
             more: dict[str, Any] = {}
-            if contexts.table.known:
-                polls = contexts.polls_of(rank, raw)
-                more |= {"contexts": contexts.table, "polls_by_context": polls}
+            if contexts.known:
+                more |= {"contexts": contexts, "polls_by_context": self.polls_of(rank)}
             if parts[0].facts.what != LOOP and not rank:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(
                 [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
                 bodies,
-                norms=norms,
                 incoming=edges_of(parts, rank, bodies.duration.size),
                 seen=seen,
                 **more,
             )
 
-        made = blocks.once(run_of)
+        made = self._blocks.once(run_of)
         first = made(0).bodies
-        work = [each.work for each in chosen.agreed if each.work is not None]
-        cut = any(each.cut for each in chosen.agreed)
+        work = [each.work for each in agreed if each.work is not None]
+        cut = any(each.cut for each in agreed)
         header = header_of(
-            self.program,
-            chosen.group,
+            self._program,
+            group,
             first,
-            generic=chosen.generic,
-            none=chosen.none,
-            failure=failure_of(self.program, chosen.group, first, counts_differ=cut),
+            generic=generic,
+            none=sum(not each.phases for each in agreed),
+            failure=failure_of(self._program, group, first, counts_differ=cut),
             seen=seen,
-            origins=self.origins,
-            iterations=chosen.agreed[0].iterations,
+            origins=self._origins,
+            iterations=agreed[0].iterations,
             phase=phase,
             work=min(round(sum(work)), 1 << 53) if work else None,
         )
-        make_folder(self.out, "--out")
-        runs = PerBlock(blocks, made, "assembling the run")
-        path = write_run_as(RunName.of(self.out, header), header, runs, Solo())
-        self.journal.note(run, path)
+        make_folder(self._out, "--out")
+        runs = PerBlock(self._blocks, made, "assembling the run")
+        path = write_run_as(RunName.of(self._out, header), header, runs, Solo())
+        self._journal.note(run, path)
         return path
 
 
@@ -256,23 +205,20 @@ def tell_none(program: RawProgram, agreed: Sequence[Agreed], report: Report) -> 
         report(f"{program.folder.name}: {counted(count, 'section')} left out: {why}")
 
 
-def choices(group: Sequence[Matched], agreed: Sequence[Agreed]) -> Iterator[Chosen]:
+def choices(
+    sections: Sequence[Matched], agreed: Sequence[Agreed]
+) -> Iterator[list[tuple[Matched, Agreed]]]:
     """Yield the sections of each run file: those that follow the pattern, then the others.
 
     A solve without iterations is counted with the first file. Loops differ by their phases.
     """
     kinds = list(dict.fromkeys(kind_of(each) for each in agreed if each.phases))
     for kind in kinds:
-        place = [
-            at
-            for at, each in enumerate(agreed)
+        yield [
+            (section, each)
+            for section, each in zip(sections, agreed, strict=True)
             if (kind_of(each) == kind if each.phases else kind == kinds[0] and not each.why_none)
         ]
-        yield Chosen(
-            group=tuple(group[at] for at in place),
-            agreed=tuple(agreed[at] for at in place),
-            generic=next(agreed[at].generic for at in place if agreed[at].phases),
-        )
 
 
 def kind_of(agreed: Agreed) -> tuple[bool, tuple[str, ...]]:
@@ -280,9 +226,9 @@ def kind_of(agreed: Agreed) -> tuple[bool, tuple[str, ...]]:
     return bool(agreed.generic), agreed.phases
 
 
-def solves_of(facts: Sequence[Section], found: Sequence[Found]) -> SolveOfBody:
+def solves_of(facts: Sequence[Section], found: Sequence[RankBodies | float]) -> SolveOfBody:
     """Return which solve each body is of."""
-    counts = [0 if each.bodies is None else each.bodies.duration.size for each in found]
+    counts = [0 if isinstance(each, float) else each.duration.size for each in found]
     steps = {
         name: np.repeat(np.array([getattr(each, name) for each in facts], np.int32), counts)
         for name in ("snes_step", "time_step")

@@ -176,7 +176,7 @@ class CollectiveCalls:
             rank=rank_run([recording], bodies_of(made, recording)),
             began=stretch.began,
             iterations=experiment.calls,
-            restart=1,
+            header={"restart": 1},
             warnings=(late,) if kept else (),
             spec={
                 "operation": case.collective.name,

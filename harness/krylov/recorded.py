@@ -15,15 +15,15 @@ from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.recorder.bodies import (
     bodies_between,
     find_marked,
-    generic_bodies,
     generic_marked,
+    whole_solve,
 )
 from hindmost.harness.recorder.pattern import Marked
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
 from hindmost.harness.runfile.ending import Ending, with_cause
-from hindmost.text import counted as counted_words
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +79,15 @@ class RecordedSolve:
             Records were lost before one body was whole.
         """
         lost = communicator.allreduce(recording.lost)
-        bodies, generic = bodies_of_all(recording, solver, iterations, communicator, lost=lost > 0)
+        marks = SolveMarks.of(recording, solver, iterations, lost=lost > 0)
+        every = communicator.allgather(marks)
+        common = CommonMarks.of(every, solver, iterations, lost=lost > 0)
+        bodies, generic = common.bodies(recording), common.generic
         apart = bool(generic) and not lost and bodies.duration.size != iterations
         return cls(
             rank=rank_run(
                 [recording],
-                bodies,
-                norms=residual_norms(bodies, history, iterations),
+                replace(bodies, residual_norm=residual_norms(bodies, history, iterations)),
                 incoming=incoming,
                 seen=recording.mpi_seen,
             ),
@@ -101,42 +103,8 @@ class RecordedSolve:
         )
 
 
-def bodies_of_all(
-    recording: Recording, solver: Solver, iterations: int, communicator: Any, *, lost: bool
-) -> tuple[RankBodies, str]:
-    """Find the bodies of a solve, in the same way on all ranks; collective.
-
-    A solve that does not leave its pattern is not thrown away: its bodies are then those of any
-    solver. Where any rank lost records, those bodies are kept that every rank has whole.
-
-    Parameters
-    ----------
-    recording : Recording
-        Of this rank.
-    iterations : int
-        As PETSc counts them there.
-    lost : bool
-        Whether any rank lost records.
-
-    Returns
-    -------
-    RankBodies
-    str
-        Why the bodies are those of any solver; empty if they follow the pattern.
-
-    Raises
-    ------
-    UnknownPatternError
-        Records were lost before one body was whole.
-    """
-    marks = SolveMarks.of(recording, solver, iterations, lost=lost)
-    every = communicator.allgather(marks.seen)
-    common = CommonMarks.of(every, solver, iterations, marks.seen, lost=lost)
-    return common.bodies(recording, marks), common.generic
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarksSeen:
+class SolveMarks:
     """What other ranks have to know of the marks of a solve on one rank.
 
     Attributes
@@ -151,87 +119,98 @@ class MarksSeen:
     bodies: int
     generic: int
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SolveMarks:
-    """Between which marks the bodies of a solve lie on one rank.
-
-    Attributes
-    ----------
-    own : Marked or None
-        By the solver's pattern; None if the marks do not follow it.
-    generic : Marked or None
-        As of any solver; None if that is the whole solve, as one body.
-    seen : MarksSeen
-    """
-
-    own: Marked | None
-    generic: Marked | None
-    seen: MarksSeen
-
     @classmethod
     def of(cls, recording: Recording, solver: Solver, iterations: int, *, lost: bool) -> SolveMarks:
-        """Look at the marks of a rank."""
-        own, why = own_marks(recording, solver, iterations, lost=lost)
-        generic = generic_marked(recording)
+        """Look at the marks of a rank.
+
+        Parameters
+        ----------
+        iterations : int
+            As PETSc counts them there.
+        lost : bool
+            Whether any rank lost records.
+        """
+        bodies, generic = 0, generic_marked(recording)
+        why = f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
+        if solver.known:
+            try:
+                found = find_marked(recording, solver.pattern, solver.name, cut=lost)
+                bodies, why = found.kind.size, ""
+                done = int(np.count_nonzero(found.kind != BodyKind.FILL))
+                # An iteration that finds that nothing is left to do counts for PETSc, though it
+                # ends nowhere; the last one of a cycle of GMRES is not always told to monitors.
+                if not lost and done not in (recording.iterations, iterations):
+                    why = (
+                        f"{solver.name}: the records contain {done} iterations, PETSc counts "
+                        f"{iterations}"
+                    )
+            except UnknownPatternError as error:
+                why = str(error)
         count = int(not recording.lost) if generic is None else generic.kind.size
-        seen = MarksSeen(why=why, bodies=0 if own is None else own.kind.size, generic=count)
-        return cls(own=own, generic=generic, seen=seen)
+        return cls(why=why, bodies=bodies, generic=count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonMarks:
     """How the bodies of a solve are found, the same on all ranks.
 
+    A solve that does not leave its pattern is not thrown away: its bodies are then those of any
+    solver. Where any rank lost records, those bodies are kept that every rank has whole.
+
     Attributes
     ----------
+    solver : Solver
     generic : str
         Why the bodies are those of any solver; empty if they follow the pattern.
     whole : int or None
-        How many are kept; None for all.
+        How many are kept; None for all, where no records were lost.
     """
 
+    solver: Solver
     generic: str
     whole: int | None
 
     @classmethod
     def of(
-        cls,
-        every: Sequence[MarksSeen],
-        solver: Solver,
-        iterations: int,
-        own: MarksSeen,
-        *,
-        lost: bool,
+        cls, every: Sequence[SolveMarks], solver: Solver, iterations: int, *, lost: bool
     ) -> CommonMarks:
-        """Return what follows from the marks of all ranks; see `bodies_of_all`.
+        """Return what follows from the marks of all ranks.
 
         Parameters
         ----------
-        every : sequence of MarksSeen, one a rank
+        every : sequence of SolveMarks, one a rank
         iterations : int
-            As PETSc counts them on the rank of `own`.
+            As PETSc counts them on the first rank.
+
+        Raises
+        ------
+        UnknownPatternError
+            Records were lost before one body was whole.
         """
-        why = next(filter(None, (each.why for each in every)), "")
-        if why and not lost and not solver.known and own.generic != iterations:
-            counted = counted_words(iterations, "iteration")
-            why += f" ({counted_words(own.generic, 'body')} for {counted})"
-        if not lost:
-            return cls(generic=why, whole=None)
-        whole = min(each.generic if why else each.bodies for each in every)
+        why, first = next(filter(None, (each.why for each in every)), ""), every[0].generic
+        if why and not lost and not solver.known and first != iterations:
+            why += f" ({counted(first, 'body')} for {counted(iterations, 'iteration')})"
+        whole = min(each.generic if why else each.bodies for each in every) if lost else None
         if whole == 0:
             raise UnknownPatternError(
                 f"{solver.name}: records were lost before the first iteration was complete, so "
                 "nothing is left of the solve; run with --warmup 1, which measures how much "
                 "memory records need."
             )
-        return cls(generic=why, whole=whole)
+        return cls(solver=solver, generic=why, whole=whole)
 
-    def shape(self, recording: Recording, marks: SolveMarks) -> tuple[int, int] | None:
+    def marked(self, recording: Recording) -> Marked | None:
+        """Return between which marks of a rank bodies lie; None if the whole solve is one."""
+        if self.generic:
+            return generic_marked(recording)
+        solver, cut = self.solver, self.whole is not None
+        return find_marked(recording, solver.pattern, solver.name, cut=cut)
+
+    def shape(self, recording: Recording) -> tuple[int, int] | None:
         """Return how many bodies and restarts a rank has, None if not all bodies take time."""
-        found = marks.generic if self.generic else marks.own
+        found = self.marked(recording)
         if found is None:
-            return (marks.seen.generic, 0) if marks.seen.generic else None
+            return None if recording.lost else (1, 0)
         instant = recording.marks["begin_ns"]
         spent = (instant[found.end] - instant[found.begin])[: self.whole]
         if not spent.size or (spent <= 0).any():
@@ -240,33 +219,11 @@ class CommonMarks:
             return spent.size, found.restart_begin.size
         return spent.size, int(np.count_nonzero(found.position[1 : spent.size] == 0))
 
-    def bodies(self, recording: Recording, marks: SolveMarks) -> RankBodies:
+    def bodies(self, recording: Recording) -> RankBodies:
         """Return the bodies of a rank."""
-        if self.generic or marks.own is None:
-            bodies = generic_bodies(recording)
-        else:
-            bodies = bodies_between(recording, marks.own)
+        found = self.marked(recording)
+        bodies = whole_solve(recording) if found is None else bodies_between(recording, found)
         return bodies if self.whole is None else bodies.first(self.whole)
-
-
-def own_marks(
-    recording: Recording, solver: Solver, iterations: int, *, lost: bool
-) -> tuple[Marked | None, str]:
-    """Return where the bodies of a rank lie by the pattern, or None and why it cannot be so."""
-    if not solver.known:
-        return None, f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
-    try:
-        marked = find_marked(recording, solver.pattern, solver.name, cut=lost)
-    except UnknownPatternError as error:
-        return None, str(error)
-    counted = int(np.count_nonzero(marked.kind != BodyKind.FILL))
-    # An iteration that finds that nothing is left to do counts for PETSc, though it ends nowhere;
-    # the last one of a cycle of GMRES is not always reported to monitors.
-    if not lost and counted not in (recording.iterations, iterations):
-        return None, (
-            f"{solver.name}: the records contain {counted} iterations, PETSc counts {iterations}"
-        )
-    return marked, ""
 
 
 def synchronisation_of(
@@ -335,6 +292,8 @@ def incoming_edges(matrix: Any, rank: int, scalar_bytes: int) -> Edges:
     )
 
 
+NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
+"""PETSc's names of norms, by number."""
 NOT_FINITE = "the residual of the solution is not finite (NaN or infinity)"
 
 
@@ -358,10 +317,7 @@ def why_nothing(ksp: Any) -> str:
 
 def norm_type(ksp: Any) -> str:
     """Return PETSc's name of the norm that a solver's convergence test sees, in lower case."""
-    kind = ksp.getNormType()
-    names = [name for name, value in vars(type(ksp).NormType).items() if value == kind]
-    known = ("PRECONDITIONED", "UNPRECONDITIONED", "NATURAL", "NONE")
-    return next((name.lower() for name in known if name in names), str(kind))
+    return NORMS.get(int(ksp.getNormType()), "")
 
 
 def true_residual(system: LinearSystem) -> float | None:

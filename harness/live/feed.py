@@ -7,9 +7,8 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -23,6 +22,7 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.files import is_cut_off
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.feed import (
     PERIODS_S,
     SUFFIX,
@@ -31,33 +31,11 @@ from hindmost.harness.runfile.feed import (
     FeedPrediction,
     control_file,
 )
-from hindmost.printable import shell_word
 
 FIRST, LEAST = 64, 16
 """Iterations of a solve before its first frame, and at least between two frames."""
 FIRST_CYCLE, LEAST_CYCLES = 1, 1
 """The same for loops, whose cycles are longer; a reduction has a cycle to end in."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedOptions:
-    """What a feed reports.
-
-    Attributes
-    ----------
-    workload : str
-    runs : int
-        Number of solves or loops.
-    phases : tuple of str
-        The first three are halo, wait and post.
-    own_totals : bool
-        The caller gives the times by phase with every step; otherwise the recorder does.
-    """
-
-    workload: str
-    runs: int
-    phases: tuple[str, ...]
-    own_totals: bool = False
 
 
 class LiveFeed:
@@ -69,7 +47,12 @@ class LiveFeed:
         Receives the feed.
     communicator : MPI.Intracomm
         Duplicated: the feed's reductions never meet others.
-    wanted : FeedOptions
+    workload : str
+    runs : int
+        Number of solves or loops.
+    phases : tuple of str
+        The first three are halo, wait and post. Of `PHASES` the recorder gives the times; of others
+        the caller does, with every step.
 
     Raises
     ------
@@ -77,18 +60,19 @@ class LiveFeed:
         The feed cannot be written there.
     """
 
-    def __init__(self, folder: Path, communicator: Any, wanted: FeedOptions) -> None:
-        phases = wanted.phases
+    def __init__(
+        self, folder: Path, communicator: Any, workload: str, runs: int, phases: tuple[str, ...]
+    ) -> None:
         self._library = declared(load())
-        self._own_totals = wanted.own_totals
+        self._own_totals = phases != PHASES
         self._totals_ns = np.zeros(len(phases))
         columns = ctypes.c_int32.in_dll(self._library, "hindmost_live_columns").value
         hosts = len(set(communicator.allgather(socket.gethostname())))
         head = FeedHead(
-            workload=wanted.workload,
+            workload=workload,
             ranks=communicator.size,
             columns=min(communicator.size, columns),
-            runs=wanted.runs,
+            runs=runs,
             phases=phases,
             metrics=(WORK, *phases),
             began_utc=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -205,23 +189,6 @@ class LiveFeed:
             self._library.hindmost_live_close()
         else:
             self._library.hindmost_live_abandon()
-
-
-@contextmanager
-def feed_if(
-    live: bool,
-    folder: Path,
-    communicator: Any,
-    wanted: FeedOptions,
-    report: Callable[[str], None],
-) -> Iterator[LiveFeed | None]:
-    """Open a feed if one is asked for, and report its path; collective."""
-    if not live:
-        yield None
-        return
-    with LiveFeed(folder, communicator, wanted) as feed:
-        report(f"live: hindmost watch {shell_word(feed.path)}")
-        yield feed
 
 
 def declared(library: ctypes.CDLL) -> ctypes.CDLL:

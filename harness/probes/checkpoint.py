@@ -57,7 +57,7 @@ def measure_checkpoint(
     except OSError as error:
         raise UsageError(
             f"{folder}: a checkpoint of up to {max(sizes) // 2**20} MiB cannot be written there "
-            f"({error.strerror}); name a folder with room for two of them with --dir."
+            f"({error.strerror}); start the probe in a folder with room for two of them."
         ) from error
     return taken
 
@@ -77,15 +77,13 @@ def latency_and_bandwidth(sizes: ArrayLike, times: ArrayLike) -> tuple[float, fl
         Latency in seconds, at least 0, and bytes per second. If larger files take no longer, the
         bandwidth is that of the largest file.
     """
+    from hindmost.models.adaptive.network import line
+
     size, taken = np.asarray(sizes, float), np.asarray(times, float)
-    design = np.column_stack([1 / taken, size / taken])
-    scale = design.max(axis=0)
-    latency, per_byte = np.linalg.lstsq(design / scale, np.ones(size.size), rcond=None)[0] / scale
-    if latency < 0:
-        latency, per_byte = 0.0, design[:, 1].sum() / (design[:, 1] ** 2).sum()
-    if per_byte <= 0:
-        latency, per_byte = 0.0, taken[size.argmax()] / size.max()
-    return float(latency), float(1 / per_byte)
+    latency, per_byte, _ = line(size, taken)
+    if per_byte == 0.0:
+        latency, per_byte = 0.0, float(taken[size.argmax()] / size.max())
+    return latency, 1.0 / per_byte
 
 
 def take(setting: ProbeSetting) -> ProbeResult | None:
@@ -94,7 +92,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
     with among(setting.communicator, [0]) as writer:
         if writer is not None:
             times = measure_checkpoint(
-                setting.folder,
+                Path(),
                 QUICK_SIZES if setting.quick else SIZES,
                 repeats=setting.repeats,
             )
@@ -104,7 +102,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
     return ProbeResult(
         changes={"checkpoint_latency_s": latency, "checkpoint_bytes_per_s": per_s},
         samples={
-            "folder": str(setting.folder.resolve()),
+            "folder": str(Path().resolve()),
             "sizes": [{"bytes": size, "seconds": taken} for size, taken in times.items()],
         },
         rows=(("latency", seconds(latency)), ("bandwidth", bandwidth(per_s))),
@@ -112,5 +110,5 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 
 
 CHECKPOINT = ProbeSection(
-    name="checkpoint", summary="write and flush files of 1 to 64 MiB in --dir", take=take
+    name="checkpoint", summary="write and flush files of 1 to 64 MiB in this folder", take=take
 )

@@ -21,16 +21,12 @@ from hindmost.models.adaptive.machine import AllreduceTime, Network
 from hindmost.models.simulation.network import Link
 from hindmost.text import bandwidth, byte_count, seconds
 
-LARGEST_MESSAGE = 4 * 2**20
+POWERS = tuple(2**power for power in range(23))
+"""1 byte to 4 MiB."""
+SIZES = tuple(sorted({0, *POWERS, *(3 * each // 2 for each in POWERS[1:-1])}))
+"""Of messages, bytes: 0, powers of two, and one and a half times these."""
 REDUCTION = 8
 """Bytes of an allreduce, which solvers and the adaptive kernel sum."""
-
-
-def message_sizes() -> tuple[int, ...]:
-    """Return 0, the powers of two and one and a half times these, in bytes."""
-    powers = [2**power for power in range(LARGEST_MESSAGE.bit_length())]
-    between = (3 * each // 2 for each in powers if 1 < each < LARGEST_MESSAGE)
-    return tuple(sorted({0, *powers, *between}))
 
 
 def pairs(nodes: Sequence[int]) -> dict[str, tuple[int, int]]:
@@ -89,7 +85,7 @@ def measure_network(
     communicator: Any,
     effort: Effort,
     *,
-    messages: Sequence[int] = message_sizes(),
+    messages: Sequence[int] = SIZES,
 ) -> NetworkTimes:
     """Time messages and allreduces; collective.
 
@@ -187,7 +183,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
         setting.communicator,
         QUICK if setting.quick else THOROUGH,
         # Only powers of two if time is short.
-        messages=message_sizes()[::2] if setting.quick else message_sizes(),
+        messages=SIZES[::2] if setting.quick else SIZES,
     )
     return described(times) if setting.communicator.rank == 0 else None
 

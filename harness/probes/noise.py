@@ -12,7 +12,7 @@ FWQ also detects a core that slows down, in frequency or by shared resources; de
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,8 @@ QUICK = NoiseEffort(detours_s=0.3, fwq_s=0.2, quantum_s=2e-4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Detours:
-    """The detours of one rank.
+class RankNoise:
+    """The noise of one rank.
 
     Attributes
     ----------
@@ -64,6 +64,8 @@ class Detours:
     least_gap_s, threshold_s, elapsed_s : float
     start_s, length_s : float64 array, shape (detour,), seconds
         Time since the start of the loop; gap minus the smallest gap.
+    fwq_s : float64 array, shape (quantum,), seconds
+        Times of the same work.
     """
 
     begin_ns: int
@@ -72,6 +74,7 @@ class Detours:
     elapsed_s: float
     start_s: NDArray[np.float64]
     length_s: NDArray[np.float64]
+    fwq_s: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
 
     @property
     def per_s(self) -> float:
@@ -82,21 +85,6 @@ class Detours:
     def share(self) -> float:
         """The lost share of the time, 0 to 1."""
         return float(self.length_s.sum()) / self.elapsed_s
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankNoise:
-    """The noise of one rank.
-
-    Attributes
-    ----------
-    detours : Detours
-    fwq_s : float64 array, shape (quantum,), seconds
-        Times of the same work.
-    """
-
-    detours: Detours
-    fwq_s: NDArray[np.float64]
 
     @property
     def fwq_share(self) -> float:
@@ -118,7 +106,7 @@ def measure_noise(communicator: Any, effort: NoiseEffort) -> RankNoise:
     detours = find_detours(effort.detours_s)
     units = units_per_second()
     communicator.Barrier()
-    return RankNoise(detours=detours, fwq_s=fixed_work_quanta(effort, units))
+    return replace(detours, fwq_s=fixed_work_quanta(effort, units))
 
 
 def compile_loops() -> None:
@@ -127,7 +115,7 @@ def compile_loops() -> None:
     fixed_work_quanta(NoiseEffort(fwq_s=1e-5, quantum_s=1e-5), units_per_second())
 
 
-def find_detours(duration_s: float) -> Detours:
+def find_detours(duration_s: float) -> RankNoise:
     """Measure detours on this rank."""
     from hindmost.harness.probes import clock_loops as loops
 
@@ -138,7 +126,7 @@ def find_detours(duration_s: float) -> Detours:
     found, elapsed, begin = compiled(loops.find_detours)(
         spec, FACTOR * least, round(duration_s * 1e9), start, gap
     )
-    return Detours(
+    return RankNoise(
         begin_ns=begin,
         least_gap_s=least * 1e-9,
         threshold_s=FACTOR * least * 1e-9,
@@ -171,11 +159,11 @@ def fixed_work_quanta(effort: NoiseEffort, units: float) -> NDArray[np.float64]:
 
 def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
     """Return the noise of the machine: mean rate and share over ranks, quantiles of all detours."""
-    lengths = np.concatenate([rank.detours.length_s for rank in ranks])
+    lengths = np.concatenate([rank.length_s for rank in ranks])
     quantiles = np.quantile(lengths, QUANTILES, method="higher") if lengths.size else ()
     return SystemNoise(
-        detours_per_s=float(np.mean([rank.detours.per_s for rank in ranks])),
-        share=float(np.mean([rank.detours.share for rank in ranks])),
+        detours_per_s=float(np.mean([rank.per_s for rank in ranks])),
+        share=float(np.mean([rank.share for rank in ranks])),
         detour_quantiles_s=tuple(float(each) for each in quantiles),
     )
 
@@ -196,7 +184,7 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
         "quantum_s": effort.quantum_s,
         "ranks": [rank_samples(rank, each, rank in kept) for rank, each in enumerate(ranks)],
     }
-    shares = [each.detours.share for each in ranks]
+    shares = [each.share for each in ranks]
     rows = [
         ("detours per second and rank", f"{noise.detours_per_s:.4g}"),
         ("share lost to detours", f"{percent(noise.share, None)} ({percent(min(shares), None)} to "
@@ -211,20 +199,15 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
 
 def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
     """Return the stored values of a rank; raw values are integer nanoseconds."""
-    detours = noise.detours
+    names = ("share", "fwq_share", "begin_ns", "least_gap_s", "threshold_s", "elapsed_s")
     kept: dict[str, Any] = {
         "rank": rank,
-        "detours_per_s": detours.per_s,
-        "share": detours.share,
-        "fwq_share": noise.fwq_share,
-        "begin_ns": detours.begin_ns,
-        "least_gap_s": detours.least_gap_s,
-        "threshold_s": detours.threshold_s,
-        "elapsed_s": detours.elapsed_s,
+        "detours_per_s": noise.per_s,
+        **{name: getattr(noise, name) for name in names},
     }
     if raw:
-        kept["detour_start_ns"] = nanoseconds(detours.start_s)
-        kept["detour_length_ns"] = nanoseconds(detours.length_s)
+        kept["detour_start_ns"] = nanoseconds(noise.start_s)
+        kept["detour_length_ns"] = nanoseconds(noise.length_s)
     return kept
 
 

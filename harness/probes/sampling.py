@@ -11,8 +11,6 @@ import numpy as np
 
 SEED = 0
 """Of random orders: the same on every rank, and in every probe."""
-LEAST_BLOCKS = 3
-"""Of a measurement, however slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,7 @@ class Effort:
     Attributes
     ----------
     cap_s : float
-        No block begins after this time.
+        No block but the first begins after this time.
     blocks : int
         Each times one batch of every size.
     batch_s : float
@@ -87,7 +85,7 @@ def sample(
     random = np.random.default_rng(SEED)
     end = time.monotonic() + effort.cap_s
     for block in range(effort.blocks):
-        if communicator.bcast(block >= LEAST_BLOCKS and time.monotonic() > end):
+        if communicator.bcast(block > 0 and time.monotonic() > end):
             break
         for size in random.permutation(np.asarray(sizes)).tolist():
             seconds[size].append(batch(size, repeats[size]))

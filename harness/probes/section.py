@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 
@@ -20,14 +19,11 @@ class ProbeSetting:
         The node of every rank, by its lowest rank.
     quick : bool
         Measure for a few seconds only, with coarse results.
-    folder : Path
-        Where the checkpoint probe writes.
     """
 
     communicator: Any
     nodes: tuple[int, ...]
     quick: bool
-    folder: Path
 
     @property
     def repeats(self) -> int:

@@ -21,7 +21,7 @@ def checked_name(what: str, name: str) -> str:
     Raises
     ------
     UsageError
-        It is empty, too long, or has control characters.
+        It is empty, or has control characters.
     """
     found: str = checked(NewName, name, what)
     return found

@@ -28,13 +28,6 @@ WHOLE = ("halo", "wait", "post")
 """Phases that count as a whole, MPI or not."""
 
 
-def find_bodies(
-    recording: Recording, pattern: MarkPattern, solver: str, *, cut: bool = False
-) -> RankBodies:
-    """Find the bodies of a solve in what was recorded of it; see `find_marked`."""
-    return bodies_between(recording, find_marked(recording, pattern, solver, cut=cut))
-
-
 def find_marked(
     recording: Recording, pattern: MarkPattern, solver: str, *, cut: bool = False
 ) -> Marked:
@@ -74,15 +67,8 @@ def generic_marked(recording: Recording) -> Marked | None:
     return borders(place) if place.size > 1 else None
 
 
-def generic_bodies(recording: Recording) -> RankBodies:
-    """Find the bodies of any solver: one an iteration, from monitor to monitor.
-
-    A solver that does not call its monitors twice has one body, the whole solve; none, if records
-    of it were lost.
-    """
-    marked = generic_marked(recording)
-    if marked is not None:
-        return bodies_between(recording, marked)
+def whole_solve(recording: Recording) -> RankBodies:
+    """Return a solve as one body; none, if records of it were lost."""
     begin, end = np.array([recording.begin_ns]), np.array([recording.end_ns])
     kind, position = np.array([BodyKind.REGULAR], np.uint8), np.zeros(1, np.int32)
     whole = times_of_bodies(recording, begin, end, kind, position, np.empty(0))

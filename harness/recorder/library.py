@@ -37,6 +37,12 @@ or, by these, a rank.
 NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "i8")])
 """The same with its call context and the function that makes the call, 0 where not known."""
 
+MOST_RECORDS = 1 << 24
+"""Room for records of a loop or a solve that nobody has measured: 400 MB, of which only what is
+used takes memory."""
+TOUCHED_RECORDS = 1 << 17
+"""Of these the memory is made ready before."""
+
 SOLVE_END = ctypes.CFUNCTYPE(None)
 """What the recorder calls when the solve that it waited for has ended."""
 
@@ -100,7 +106,6 @@ def _open(mode: int) -> ctypes.CDLL:
             f"The recorder cannot be loaded: {error}. "
             "Is MPI's library on the loader's path (LD_LIBRARY_PATH)?"
         ) from error
-    library.hindmost_more_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_memory_for.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     library.hindmost_watch.argtypes = [ctypes.c_int] * 7
     library.hindmost_watch_solver.argtypes = [ctypes.c_void_p]

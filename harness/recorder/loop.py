@@ -34,10 +34,17 @@ from hindmost.harness.recorder.arguments import (
     refuse_different,
 )
 from hindmost.harness.recorder.bodies import WHOLE, bodies_of_loop
-from hindmost.harness.recorder.library import NS, RECORD, State, refuse_second_recording
+from hindmost.harness.recorder.library import (
+    MOST_RECORDS,
+    NS,
+    RECORD,
+    TOUCHED_RECORDS,
+    State,
+    refuse_second_recording,
+)
 from hindmost.harness.recorder.recording import Recording, Stretch, no_records, rank_run
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.attributes import MOST_NAME, Json
+from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import MOST_SOURCES, PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
@@ -45,11 +52,6 @@ from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import warn
 from hindmost.text import named_ranks
-
-PIECE = 1 << 22
-"""Records of a piece of memory, at least: 100 MB, of which only what is used is taken."""
-MOST_RECORDS = 1 << 24
-"""From which on no piece is added: a loop of days must not take the memory of the program."""
 
 
 class LoopRecorder:
@@ -84,7 +86,7 @@ class LoopRecorder:
         self._communicator: Any = communicator if communicator is not None else Solo()
         self._with_mpi = communicator is not None
         self._named = name is not None
-        self._title = place[-MOST_NAME:] if name is None else checked_name("name", name)
+        self._title = place if name is None else checked_name("name", name)
         self._parameters = checked_parameters(parameters or {})
         self._notes = LoopNotes()
         self._started = 0
@@ -106,7 +108,7 @@ class LoopRecorder:
         notes = self._notes
         self._inside = True
         if self._records is not None:
-            self._records.next_body()
+            self._library.hindmost_next_body()
         number = self._started
         self._started += 1
         phases = len(notes.regions)
@@ -363,58 +365,27 @@ def missing_iterations(finished: list[list[int]], raised_on: list[dict[int, str]
 
 
 class LoopRecords:
-    """Collects what the recorder notes of a loop, from arming to disarming.
-
-    Memory is added between iterations only, one piece at a time, up to 0.5 GB on a rank. Iterations
-    after that are not kept.
-
-    Attributes
-    ----------
-    lost : int
-        Records for which there was no room: the loop is too long, or an iteration had very many
-        more than those before it.
-    until_ns : int
-        When the last record before these ended.
-    """
+    """Collects what the recorder notes of a loop, from arming to disarming."""
 
     def __init__(self, library: Any, state: State) -> None:
         self._library, self._state = library, state
-        self._pieces: list[NDArray[np.void]] = []
-        self._seen = self._most = self._kept = 0
-        self.lost, self.until_ns = 0, (1 << 63) - 1
-        self._memory = np.empty(PIECE, RECORD)
-        library.hindmost_memory_for(self._memory.ctypes.data, PIECE, min(PIECE, 1 << 16))
+        self._memory = np.empty(MOST_RECORDS, RECORD)
+        touched = min(TOUCHED_RECORDS, MOST_RECORDS)
+        library.hindmost_memory_for(self._memory.ctypes.data, MOST_RECORDS, touched)
 
-    def next_body(self) -> None:
-        """Begin an iteration: add a piece of memory if it may need one."""
-        self._library.hindmost_next_body()
-        seen = int(self._state["seen"])
-        self._most = max(self._most, seen - self._seen)
-        self._seen = seen
-        enough = self._memory.size - seen >= max(2 * self._most, PIECE // 4)
-        if enough or self._kept >= MOST_RECORDS:
-            return
-        self._take()
-        self._memory = np.empty(max(PIECE, 4 * self._most), RECORD)
-        self._library.hindmost_more_memory(self._memory.ctypes.data, self._memory.size)
-        self._seen = 0
+    @property
+    def lost(self) -> int:
+        """Records for which there was no room: iterations after that are not kept."""
+        return max(int(self._state["seen"]) - self._memory.size, 0)
 
-    def _take(self) -> None:
-        """Keep what was noted in the current piece of memory."""
-        seen = int(self._state["seen"])
-        kept = min(seen, self._memory.size)
-        if seen > kept and not self.lost and kept:
-            self.until_ns = int(self._memory["end_ns"][kept - 1])
-        self.lost += seen - kept
-        self._kept += kept
-        self._pieces.append(self._memory[:kept])
-        self._memory = self._memory[:0]
+    @property
+    def until_ns(self) -> int:
+        """When the last record before these ended."""
+        return int(self._memory["end_ns"][-1]) if self.lost else (1 << 63) - 1
 
     def calls(self) -> NDArray[np.void]:
         """Return the MPI calls of the loop, after it: structured array, shape (call,)."""
-        self._take()
-        records = np.concatenate(self._pieces)
-        self._pieces.clear()
+        records = self._memory[: int(self._state["seen"])]
         calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
         return calls
 

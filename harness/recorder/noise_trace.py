@@ -157,7 +157,6 @@ def detours_of(rank: dict[str, Any], about: str) -> Lane:
 
 UNITS_NS = {"ns": 1.0, "us": 1e3, "usec": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 UNIT = re.compile(r"\[(ns|us|usec|µs|ms|s)\]")
-NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LEAST_ROWS = 2
 USUAL, MIDDLE = 0.1, 0.5
 """Quantiles of quanta: undisturbed ones, and their jitter above these."""
@@ -212,25 +211,21 @@ def rows_of(text: str, about: str, scale_ns: float | None) -> NDArray[np.float64
     scale_ns : float or None
         The unit that a header names; None: whole nanoseconds.
     """
-    rows = []
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        whole = all(word.isascii() and word.isdigit() and len(word) < 16 for word in words)
-        known = scale_ns is not None and all(
-            NUMBER.fullmatch(word) and len(word) < 32 for word in words
-        )
-        if len(words) != 2 or not (whole or known):
-            raise DataError(
-                f"{about}: line {number} is '{line[:40]}'; write the start and the duration of a "
-                "detour in whole nanoseconds, or name the unit of both in a header, as "
-                "'# start [us] duration [us]'."
-            )
-        rows.append((float(words[0]), float(words[1])))
-    if len(rows) < LEAST_ROWS:
+    try:
+        lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
+        found = np.loadtxt(lines, ndmin=2) if lines else np.empty((0, 2))
+        if found.shape[1] != 2 or not (found >= 0.0).all():
+            raise ValueError("two columns of times are expected")
+        if scale_ns is None and (found % 1.0).any():
+            raise ValueError("a time has a fraction")
+    except ValueError as error:
+        raise DataError(
+            f"{about}: {error}; write the start and the duration of a detour in whole "
+            "nanoseconds, or name the unit of both in a header, as '# start [us] duration [us]'."
+        ) from error
+    if len(found) < LEAST_ROWS:
         raise DataError(f"{about}: it has fewer than {LEAST_ROWS} detours.")
-    found = np.array(rows) * (scale_ns or 1.0)
+    found *= scale_ns or 1.0
     if not (found <= MOST_NS).all():
         raise DataError(f"{about}: a time of {found.max() * 1e-9:g} s; is its unit right?")
     return found

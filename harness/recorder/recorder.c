@@ -165,12 +165,6 @@ void hindmost_memory_for(struct record *memory, int64_t capacity, int64_t touche
   for (int64_t i = 0; i < touched; i++) records[i] = (struct record){0};
 }
 
-/* Adds memory while a stretch is recorded, between two MPI calls. */
-void hindmost_more_memory(struct record *memory, int64_t capacity) {
-  hindmost_memory_for(memory, capacity, capacity < 1 << 16 ? capacity : 1 << 16);
-  state->seen = 0;
-}
-
 static int64_t involuntary_switches(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);

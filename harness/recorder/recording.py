@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.bodies import RankBodies
+from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
 
 
@@ -163,7 +163,6 @@ def rank_run(
     recordings: Sequence[Recording],
     bodies: RankBodies,
     *,
-    norms: NDArray[np.float64] | None = None,
     incoming: Edges | None = None,
     seen: bool = True,
     **more: Any,
@@ -176,8 +175,6 @@ def rank_run(
         In the order of time.
     bodies : RankBodies
         Of all of them.
-    norms : float64 array, shape (body,), optional
-        Of the residual.
     incoming : Edges, optional
         The halos that this rank receives, or sends.
     seen : bool
@@ -185,8 +182,12 @@ def rank_run(
     more
         See `RankRun`.
     """
-    first, last = recordings[0], recordings[-1]
+    first, last, norms = recordings[0], recordings[-1], bodies.residual_norm
     other_s = sum(sum(each.other_s.values()) for each in recordings)
+    # Before and after its loop a program may make such calls, too: they are no part of the run.
+    unclassified_s = float(bodies.phase_duration[:, PHASES.index("unclassified")].sum())
+    between_s = bodies.solve_time_s - float(bodies.duration.sum())
+    other_s = min(other_s, unclassified_s + between_s)
     return RankRun(
         bodies=bodies,
         residual_norm=np.full(bodies.duration.size, np.nan) if norms is None else norms,

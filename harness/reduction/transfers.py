@@ -47,7 +47,7 @@ def slow_transfers(
         duration=events.duration[:, None, :],
         rest=np.zeros((len(events.kind), 1)),
         cycle_begins=bodies.position == 0,
-        group=events.group[:, None, :] if common.grouped else None,
+        group=events.group[:, None, :] if "group" in common.known else None,
     )
     first_s = reductions.least(bodies.start)
     receipts = Exchanges(1).advance(bodies.start[:, None], block, first_s)

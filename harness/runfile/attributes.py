@@ -13,17 +13,14 @@ from msgspec import Meta
 from hindmost.parsing import parse_json, shown
 from hindmost.records import RecordError, from_document
 
-MOST_NAME = 1000
-"""Characters of a name that a user gives."""
-
 Json = dict[str, Any]
 """A JSON object."""
 Name = Annotated[str, Meta(min_length=1, description="text that is not empty")]
 NewName = Annotated[
     str,
     Meta(
-        pattern=rf"\A[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MOST_NAME}}}\Z",
-        description=f"1 to {MOST_NAME} printable characters",
+        pattern=r"\A[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z",
+        description="printable characters, one at least",
     ),
 ]
 """A name that a user gives: without control characters and surrogates."""

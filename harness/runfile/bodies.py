@@ -142,6 +142,13 @@ class RankEvents:
         return np.where(known, found, np.int32(-1))
 
 
+BY_BODY = (
+    *("start", "duration", "phase_duration", "position", "kind"),
+    *("residual_norm", "instructions", "cycles", "work_amount", "activity_duration", "injected"),
+)
+"""The arrays of `RankBodies` that have a row for each body; those of the second line may lack."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankBodies:
     """The bodies of one solve on one rank; all times in seconds.
@@ -162,6 +169,8 @@ class RankBodies:
         ``lead_in + bodies + restarts + lead_out = solve_time``.
     phases : tuple of str
         `PHASES`, and phases that the user defined.
+    residual_norm : float64 array, shape (body,), or None
+        Norm of the residual after each body, NaN where the solver knows none; None of loops.
     instructions, cycles : float64 array, shape (body,), or None
         In user mode; None if the machine has no counters, NaN for bodies without counts.
     work_amount : float64 array, shape (body,), or None
@@ -189,6 +198,7 @@ class RankBodies:
     lead_out_s: float
     solve_time_s: float
     phases: tuple[str, ...] = PHASES
+    residual_norm: NDArray[np.float64] | None = None
     instructions: NDArray[np.float64] | None = None
     cycles: NDArray[np.float64] | None = None
     work_amount: NDArray[np.float64] | None = None
@@ -203,26 +213,13 @@ class RankBodies:
         """Return the first bodies only; later ones become part of the lead-out."""
         restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
         left_out = self.duration[bodies:].sum() + self.restart_duration[restarts:].sum()
-        injected, outside_s = self.injected, self.injected_outside_s
-        if injected is not None:
-            outside_s += float(injected[bodies:].sum())
-            injected = injected[:bodies]
+        injected = 0.0 if self.injected is None else float(self.injected[bodies:].sum())
+        known = {name: getattr(self, name) for name in BY_BODY}
         return replace(
             self,
-            injected=injected,
-            injected_outside_s=outside_s,
-            start=self.start[:bodies],
-            duration=self.duration[:bodies],
-            phase_duration=self.phase_duration[:bodies],
-            position=self.position[:bodies],
-            kind=self.kind[:bodies],
+            **{name: each[:bodies] for name, each in known.items() if each is not None},
+            injected_outside_s=self.injected_outside_s + injected,
             restart_duration=self.restart_duration[:restarts],
             lead_out_s=self.lead_out_s + float(left_out),
-            instructions=None if self.instructions is None else self.instructions[:bodies],
-            cycles=None if self.cycles is None else self.cycles[:bodies],
-            work_amount=None if self.work_amount is None else self.work_amount[:bodies],
             events=None if self.events is None else self.events.first(bodies),
-            activity_duration=(
-                None if self.activity_duration is None else self.activity_duration[:bodies]
-            ),
         )

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MOST_ALIGNED = 400_000
 """Limit of events to put in order, of all ranks in bodies that differ: a second or two."""
 
+KNOWN_OF_SOME = ("group", "needs", "context")
+"""Arrays of `RankEvents` that not every rank has."""
 MESSAGES = (EventKind.SEND, EventKind.RECEIVE)
 
 Row = Sequence[int]
@@ -53,8 +55,8 @@ class EventsSeen:
         Events of the longest body.
     ranks : int
         How many were looked at.
-    grouped, sourced, in_context : bool
-        Whether a rank knows the groups of events, whose messages they need, and their contexts.
+    known : set of str
+        Those of `KNOWN_OF_SOME` of which a rank knows something.
     lacking : bool
         Whether a rank has no events.
     why_not : str
@@ -65,9 +67,7 @@ class EventsSeen:
     differ: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     width: int = 0
     ranks: int = 0
-    grouped: bool = False
-    sourced: bool = False
-    in_context: bool = False
+    known: set[str] = field(default_factory=set)
     lacking: bool = False
     why_not: str = ""
 
@@ -85,9 +85,7 @@ class EventsSeen:
         elif len(kind) == len(self.first):
             self.differ |= unlike(kind, self.first)
         self.width = max(self.width, kind.shape[1])
-        self.grouped |= events.knows("group")
-        self.sourced |= events.knows("needs")
-        self.in_context |= events.knows("context")
+        self.known |= {name for name in KNOWN_OF_SOME if events.knows(name)}
 
     @classmethod
     def of(cls, ranks: Iterable[RankBodies]) -> EventsSeen:
@@ -109,8 +107,8 @@ class CommonEvents:
         The bodies in which ranks differ.
     places : list of list of list of int
         Of each rank, in each of these bodies, where its events stand.
-    grouped, in_context : bool
-        Whether any rank knows the groups of events, and their contexts.
+    known : frozenset of str
+        Those of `KNOWN_OF_SOME` of which any rank knows something.
     sources : list of list of int, or None
         Of each rank of this process, from whom it receives, if any rank knows whose messages its
         receipts need.
@@ -119,8 +117,7 @@ class CommonEvents:
     kind: NDArray[np.uint8]
     rows: NDArray[np.intp]
     places: list[list[list[int]]]
-    grouped: bool
-    in_context: bool
+    known: frozenset[str]
     sources: list[list[int]] | None = None
 
     def of(self, rank: int, events: RankEvents) -> RankEvents:
@@ -172,8 +169,8 @@ def common_events(
     if any(lacking for lacking, _ in whys):
         return None, next((why for _, why in whys if why), "")
     assert seen.first is not None  # no rank lacks its events
-    grouped = any(communicator.allgather(seen.grouped))
-    if grouped and communicator.bcast(kept is not None):
+    known = frozenset[str]().union(*communicator.allgather(seen.known))
+    if "group" in known and communicator.bcast(kept is not None):
         return None, PART  # ranks of the groups are not in the file
     width = max(communicator.allgather(seen.width))
     mark = (bool(seen.differ.any()), seen.first.shape, zlib.crc32(seen.first.tobytes()))
@@ -197,9 +194,8 @@ def common_events(
         kind=kind,
         rows=rows,
         places=places,
-        grouped=grouped,
-        in_context=any(communicator.allgather(seen.in_context)),
-        sources=sources_here(seen, edges, communicator, kept),
+        known=known,
+        sources=sources_here(seen, edges, communicator, kept) if "needs" in known else None,
     )
     if most_pending(kind) > MOST_PENDING:
         return None, f"over {MOST_PENDING} collectives were under way at once"
@@ -311,9 +307,9 @@ def sources_here(
 ) -> list[list[int]] | None:
     """Return from whom each rank of this process receives, in the order of edges; collective.
 
-    None if no rank knows whose messages its receipts need, or not all ranks are kept.
+    None if not all ranks are kept.
     """
-    if not any(communicator.allgather(seen.sourced)) or communicator.bcast(kept is not None):
+    if communicator.bcast(kept is not None):
         return None
     counts = communicator.gather(seen.ranks)
     parts: list[list[list[int]]] = []

@@ -96,7 +96,15 @@ class Header:
             return self.calls_of_iteration
         doubt = "" if loop["by_code"] else ", by the order of calls"
         few = ", few iterations" if loop["few"] else ""
-        return f"loop {loop['name']}{few}{doubt}"
+        passes = f", {self.passes}" if self.passes else ""
+        return f"loop {loop['name']}{few}{passes}{doubt}"
+
+    @property
+    def passes(self) -> str:
+        """That an iteration may be several passes of its loop; empty if calls separate them all."""
+        loops = ((self.spec.get("attached") or {}).get("loop") or {}).get("loops", ())
+        several = any(each["role"] == "measured" and each.get("at_least") for each in loops)
+        return "each of one or more passes" if several else ""
 
     def loops(self, *, every: bool = False) -> list[str]:
         """Return the loops of an attached program in words, those with most of the time first.

@@ -143,17 +143,6 @@ class CallContexts:
             **({"frame_place": list(self.places)} if self.places else {}),
         }
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The sizes of the dimensions of `variables`."""
-        return {
-            "context": self.count,
-            "chain_place": self.frames.size,
-            "frame": self.module.size,
-            "module": len(self.modules),
-            "code": len(self.codes),
-        }
-
     def check(self) -> None:
         """Raise a ValueError if parts of it do not fit together: it comes from a file."""
         numbers = (self.offset, self.function, self.size)

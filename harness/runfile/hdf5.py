@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import h5py
@@ -27,8 +25,6 @@ from hindmost.files import open_regular
 
 LAYOUTS = (h5py.h5d.COMPACT, h5py.h5d.CONTIGUOUS, h5py.h5d.CHUNKED)
 NUMBERS_AND_TEXTS = h5py.h5t.TypeIntegerID | h5py.h5t.TypeFloatID | h5py.h5t.TypeStringID
-MOST_OPEN = 64
-"""Files that stay open at once within `kept_open`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +58,6 @@ class VerifiedFile:
         OSError
             It cannot be opened.
         """
-        opened = KEPT_OPEN.get()
-        if opened is not None:
-            file = opened(self)
-            self.check_unchanged()
-            yield file
-            return
         with h5py.File(self.path, "r") as file:
             self.check_unchanged()
             yield file
@@ -85,28 +75,6 @@ class VerifiedFile:
             reason = refusal(file, name)
             if reason:
                 raise DamagedFileError(f"{self.path}: '{name}' {reason}")
-
-
-Opener = Callable[[VerifiedFile], h5py.File]
-KEPT_OPEN: ContextVar[Opener | None] = ContextVar("kept_open", default=None)
-
-
-@contextmanager
-def kept_open() -> Iterator[None]:
-    """Keep files open between readings: a report reads each of its files some 200 times.
-
-    Whether a file has changed is still checked at every reading.
-    """
-    if KEPT_OPEN.get() is not None:
-        yield
-        return
-    opened = lru_cache(MOST_OPEN)(lambda file: h5py.File(file.path, "r"))
-    token = KEPT_OPEN.set(opened)
-    try:
-        yield
-    finally:
-        KEPT_OPEN.reset(token)
-        opened.cache_clear()
 
 
 def identity_of(file: Path | int) -> tuple[int, ...]:

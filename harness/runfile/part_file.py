@@ -29,7 +29,6 @@ from hindmost.harness.runfile.schema import (
     CHUNK_ITERATIONS,
     CHUNK_RANKS,
     FLAGS,
-    OPTIONAL,
     SCHEMA,
     SUFFIX,
     TEXTS,
@@ -99,23 +98,24 @@ def unwritable(path: Path, error: OSError) -> DataError:
 
 
 def make_variables(
-    file: h5py.File,
-    sizes: dict[str, int],
-    names: dict[str, tuple[str, ...]],
-    absent: set[str],
+    file: h5py.File, shapes: Mapping[str, tuple[int, ...]], names: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Make the dimensions with their coordinates, and all variables, still empty.
+    """Make the dimensions with their coordinates, and the variables of a run, still empty.
 
     Parameters
     ----------
-    sizes : dict of str to int
-        Sizes of the dimensions with numeric coordinates.
-    names : dict of str to tuple of str
-        Coordinates of the others: phases, and predictors if there are any.
-    absent : set of str
-        Variables that this run lacks.
+    shapes : mapping of str to tuple of int
+        Of the variables that this run has.
+    names : mapping of str to tuple of str
+        Coordinates of dimensions that are not numbers: phases, and predictors if there are any.
     """
-    sizes = {**sizes, **{name: len(texts) for name, texts in names.items()}}
+    there = [variable for variable in VARIABLES if variable.name in shapes]
+    sizes: dict[str, int] = {}
+    for variable in there:
+        sizes |= dict(zip(variable.dimensions, shapes[variable.name], strict=True))
+    texts = {name: about for name, about in TEXTS.items() if name in shapes}
+    sizes |= {dimension: shapes[name][0] for name, (dimension, _) in texts.items()}
+    sizes |= {name: len(each) for name, each in names.items()}
     scales: dict[str, h5py.Dataset] = {}
     for name, size in sizes.items():
         limit = None if name in UNLIMITED else size
@@ -130,15 +130,13 @@ def make_variables(
             )
         scale.make_scale(name)
         scales[name] = scale
-    for variable in VARIABLES:
-        if variable.name not in absent:
-            make_variable(file, variable, sizes, scales)
-    for name, (dimension, long_name) in TEXTS.items():
-        if name not in absent:
-            text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
-            text.attrs["long_name"] = long_name
-            text.dims[0].attach_scale(scales[dimension])
-    for name in FLAGS.keys() - absent:
+    for variable in there:
+        make_variable(file, variable, sizes, scales)
+    for name, (dimension, long_name) in texts.items():
+        text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
+        text.attrs["long_name"] = long_name
+        text.dims[0].attach_scale(scales[dimension])
+    for name in FLAGS.keys() & shapes.keys():
         kinds = list(FLAGS[name])
         file[name].attrs["flag_values"] = np.array(kinds, "u1")
         file[name].attrs["flag_meanings"] = " ".join(kind.name.lower() for kind in kinds)
@@ -216,38 +214,37 @@ class RunTotals:
         self._least, self._most = np.inf, 0.0
         self.counted = {"instructions": 0.0, "cycles": 0.0}
 
-    def add_durations(self, block: NDArray[np.float64], rank: int) -> None:
-        """Add bodies, shape (iteration, rank), seconds, from a rank on.
+    def add(self, name: str, block: NDArray[Any], rank: int) -> None:
+        """Add rows of a variable, shape (row, rank, ...), from a rank on.
 
         Raises
         ------
         DataError
             A body has no time.
         """
+        ranks = slice(rank, rank + block.shape[1])
+        if name == "duration":
+            self._add_durations(block)
+            self._rank_s[ranks] += block.sum(axis=0)
+        elif name == "restart_duration":
+            self._restart_s[ranks] += block.sum(axis=0)
+        elif name == "phase_duration":
+            self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
+        elif name in self.counted:
+            self.counted[name] += float(np.nansum(block))
+
+    def _add_durations(self, block: NDArray[np.float64]) -> None:
         if not (np.isfinite(block).all() and (block > 0.0).all()):
             raise DataError(
                 "The time of an iteration is not above 0, so the run cannot be written; the clock "
                 "or the recorder is faulty."
             )
-        self._rank_s[rank : rank + block.shape[1]] += block.sum(axis=0)
         self._least = min(self._least, float(block.min()))
         self._most = max(self._most, float(block.max()))
         first, last = DECADES
         place = (np.log10(block.ravel()) - first) * (BINS / (last - first))
         index = np.clip(place.astype(np.int64), 0, BINS - 1)
         self._histogram += np.bincount(index, minlength=BINS)
-
-    def add_restarts(self, block: NDArray[np.float64], rank: int) -> None:
-        """Add the times between bodies, shape (restart, rank), seconds, from a rank on."""
-        self._restart_s[rank : rank + block.shape[1]] += block.sum(axis=0)
-
-    def add_phases(self, block: NDArray[np.float32]) -> None:
-        """Add phases, shape (iteration, rank, phase), seconds."""
-        self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
-
-    def add_counts(self, name: str, block: NDArray[np.float64]) -> None:
-        """Add instructions or cycles, shape (iteration, rank); NaN if not counted."""
-        self.counted[name] += float(np.nansum(block))
 
     def result(
         self, outside_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
@@ -345,14 +342,7 @@ class PartFile:
             The first row and the first rank of the block.
         block : array, shape (row, rank, ...)
         """
-        if name == "duration":
-            self.tally.add_durations(block, rank)
-        elif name == "restart_duration":
-            self.tally.add_restarts(block, rank)
-        elif name == "phase_duration":
-            self.tally.add_phases(block)
-        elif name in self.tally.counted:
-            self.tally.add_counts(name, block)
+        self.tally.add(name, block, rank)
         rows, ranks = block.shape[:2]
         self.file[name][first : first + rows, rank : rank + ranks] = block
         self._disk.check()
@@ -420,20 +410,9 @@ def write_whole(
     """
     optional = {"predictor": predictors, "activity": activities}
     names = {"phase": phases, **{name: texts for name, texts in optional.items() if texts}}
-    sizes = {
-        name: np.shape(values[variable.name])[axis]
-        for variable in VARIABLES
-        if variable.name in values
-        for axis, name in enumerate(variable.dimensions)
-        if name not in names
-    }
-    sizes |= {
-        dimension: len(values[name]) for name, (dimension, _) in TEXTS.items() if name in values
-    }
     file_name = file_name or RunName.of(folder, header)
-    with PartFile(file_name, header, phases, sizes["rank"]) as target:
-        absent = {*OPTIONAL, *TEXTS} - set(values)
-        make_variables(target.file, sizes, names, absent)
+    with PartFile(file_name, header, phases, len(values["solve_time"])) as target:
+        make_variables(target.file, {name: np.shape(each) for name, each in values.items()}, names)
         for name, value in values.items():
             if name in BY_ROW:
                 target.write_rows(name, 0, np.asarray(value))

@@ -95,11 +95,6 @@ class Variable:
     group: str
 
     @property
-    def optional(self) -> bool:
-        """Whether a file may lack it."""
-        return bool(self.group)
-
-    @property
     def large(self) -> bool:
         """Whether it is too large to be read when a file is opened: times of each body."""
         return len(self.dimensions) > 1 and self.dimensions[0] != "restart" and bool(self.units)
@@ -384,5 +379,3 @@ TEXTS = {
 
 FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
 """Variables whose values are enumerated kinds."""
-
-OPTIONAL = frozenset(variable.name for variable in VARIABLES if variable.optional)

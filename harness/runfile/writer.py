@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS, arrays_of
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
-from hindmost.harness.runfile.schema import OPTIONAL, TEXTS
 from hindmost.harness.solo import of_all
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ def write_run_as(
     elif failure is None and target is not None:
         try:
             with target:
-                gather_into(target, seen, blocks, communicator, every).raise_first()
+                gather_into(target, seen, blocks, communicator, every)
                 path = target.finish()
         except Exception as error:
             failure = carried(error)
@@ -163,38 +161,28 @@ def carried(error: Exception) -> HindmostError:
     return DataError(f"The run file cannot be written: {type(error).__name__}: {error}")
 
 
-class Attempts:
-    """Steps of writing on rank 0; after a failed one, later steps are skipped.
-
-    The ranks gather block by block, so rank 0 must not leave before the last block.
-    """
-
-    def __init__(self) -> None:
-        self._error: Exception | None = None
-
-    def do(self, step: Callable[[], None]) -> None:
-        """Do a step, unless an earlier one failed."""
-        if self._error is None:
-            try:
-                step()
-            except Exception as error:
-                self._error = error
-
-    def raise_first(self) -> None:
-        """Raise the error of the first failed step."""
-        if self._error is not None:
-            raise self._error
-
-
 def gather_into(
     target: PartFile | None,
     seen: RunsSeen,
     blocks: Blocks,
     communicator: MPI.Intracomm,
     every: Mapping[str, Any] | None = None,
-) -> Attempts:
-    """Gather a run from all ranks and write it on rank 0; collective."""
-    attempts = Attempts()
+) -> None:
+    """Gather a run from all ranks and write it on rank 0; collective.
+
+    The ranks gather block by block, so rank 0 does not leave before the last block: after a step of
+    writing that failed it does no other, and raises its error at the end.
+    """
+    failure: Exception | None = None
+
+    def attempt(step: Callable[..., None], *given: Any) -> None:
+        nonlocal failure
+        if failure is None:
+            try:
+                step(*given)
+            except Exception as error:
+                failure = error
+
     edges = gather_edges(Edges.together(seen.edges), communicator)
     kept = np.asarray(every["kept_rank"]) if every else None
     events, why_not = common_events(
@@ -212,7 +200,7 @@ def gather_into(
         sums = {name: sum(part[name] for _, part in gathered) for name in seen.sums}
         kinds = None if events is None else events.kind
         head = (target, seen.first, edges, kinds, why_not, values, sums)
-        attempts.do(partial(write_head, *head, columns.keys(), every))
+        attempt(write_head, *head, columns, every or {})
     before = 0  # ranks of this process
     for block in blocks:
         of_block = [
@@ -223,11 +211,12 @@ def gather_into(
             mine = [each[name] for each in of_block]
             for first, rows in gathered_blocks(mine, communicator):
                 if target is not None and rows is not None:
-                    attempts.do(partial(target.write_rows, name, first, rows, before))
+                    attempt(target.write_rows, name, first, rows, before)
         before += len(block)
-        if communicator.size == 1:  # nobody gathers
-            attempts.raise_first()
-    return attempts
+        if communicator.size == 1 and failure is not None:  # nobody gathers
+            break
+    if failure is not None:
+        raise failure
 
 
 def values_of(run: RankRun) -> dict[str, Any]:
@@ -269,8 +258,8 @@ def write_head(
     why_not: str,
     per_rank: list[dict[str, Any]],
     sums: dict[str, Any],
-    columns: KeysView[str],
-    every: Mapping[str, Any] | None,
+    columns: Mapping[str, NDArray[Any]],
+    every: Mapping[str, Any],
 ) -> None:
     """Make the variables of a run file, and fill those that rank 0 has completely.
 
@@ -286,8 +275,10 @@ def write_head(
         The scalar values of every rank.
     sums : dict
         Those of all ranks together.
-    columns : keys of a dict
-        The variables that are gathered later.
+    columns : mapping of str to array
+        The variables that are gathered later, of rank 0.
+    every : mapping of str to array
+        See `write_run_as`.
     """
     if why_not:
         target.note("events_left_out", why_not)
@@ -295,12 +286,6 @@ def write_head(
         if sums[name]:
             target.note(name, sums[name])
     bodies = run.bodies
-    sizes = {
-        "iteration": bodies.duration.size,
-        "rank": len(per_rank),
-        "restart": bodies.restart_duration.size,
-        "edge": edges.source.size,
-    }
     names = {"phase": target.phases}
     if bodies.activity_duration is not None:
         names["activity"] = bodies.activities
@@ -310,33 +295,23 @@ def write_head(
         "residual_norm": run.residual_norm,
         **edges.variables(),
         **{name: [each[name] for each in per_rank] for name in per_rank[0]},
+        **every,
     }
-    if every:
-        sizes["every_rank"] = len(every["every_solve_time"])
-        sizes["interval"] = len(every["interval_bodies"])
-        sizes["bin"] = len(every["work_bin_count"])
-        if "all_bin_count" in every:
-            sizes["duration_bin"] = len(every["all_bin_count"])
-        whole |= every
-        if "count_total" in every:
-            names["count"] = COUNTS
+    if "count_total" in every:
+        names["count"] = COUNTS
     if kinds is not None:
-        sizes["event"] = kinds.shape[1]
         whole["event_kind"] = kinds
     if run.solves is not None:
         whole |= arrays_of(run.solves, "")
     if run.contexts is not None:
         whole |= {**run.contexts.variables(), "context_polls": sums["context_polls"]}
-        sizes |= run.contexts.sizes
     if run.cycles is not None:
         names["predictor"] = run.cycles.predictions.names
         whole |= run.cycles.whole()
-        if run.cycles.blocks is not None:
-            sizes["block"] = run.cycles.blocks.load.size
-            if run.cycles.blocks.edges is not None:
-                sizes["block_edge"] = run.cycles.blocks.edges.bytes.size
-    absent = {*OPTIONAL, *TEXTS} - columns - whole.keys()
-    make_variables(target.file, sizes, names, absent)
+    shapes = {name: np.shape(each) for name, each in whole.items()}
+    for name, (rows, *more) in ((name, each.shape) for name, each in columns.items()):
+        shapes[name] = (rows, len(per_rank), *more)
+    make_variables(target.file, shapes, names)
     fill(target.file, whole)
 
 
@@ -360,9 +335,9 @@ def columns_of(
         events = common.of(rank, bodies.events)
         columns |= {"event_work": events.work, "event_duration": events.duration}
         columns |= {
-            "event_group": events.group if common.grouped else None,
+            "event_group": events.group if "group" in common.known else None,
             "event_needs": None if common.sources is None else events.needs,
-            "event_context": events.context if common.in_context else None,
+            "event_context": events.context if "context" in common.known else None,
         }
     if run.cycles is not None:
         columns |= run.cycles.columns()

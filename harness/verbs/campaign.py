@@ -109,8 +109,8 @@ def run(experiment: MeasuredExperiment[Any], folder: Path, parallel: Parallel) -
     for each in finished:
         if communicator.rank == 0 and each.file is not None:
             write_lines(str(each.file), flush=True)
-        for line in each.recorded.summary:
+        for line in each.summary:
             report(line)
-    if not finished or not finished[-1].recorded.stopped:
+    if not finished or not finished[-1].stopped:
         return 0
-    return INTERRUPTED if finished[-1].recorded.interrupted else WORK_IS_LEFT
+    return INTERRUPTED if finished[-1].interrupted else WORK_IS_LEFT

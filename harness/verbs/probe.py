@@ -49,7 +49,7 @@ examples:
   mpiexec -n 2 hindmost probe all --out machine.json
   mpiexec -n 2 hindmost probe network --out machine.json
   hindmost probe noise --quick
-  hindmost probe checkpoint --dir /scratch/me --out machine.json
+  cd /scratch/me && hindmost probe checkpoint --out ~/machine.json
 
 Start as many ranks as a run will have per node; for the network between nodes, ranks on two nodes.
 An existing machine file keeps the sections that are not measured again.
@@ -66,9 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, without raw samples")
     parser.add_argument(
         "--quick", action="store_true", help="take a few seconds in all, for a first look"
-    )
-    parser.add_argument(
-        "--dir", type=Path, default=Path(), help="folder for the checkpoint probe (here)"
     )
 
 
@@ -92,7 +89,6 @@ def probe_together(arguments: argparse.Namespace, communicator: Any) -> int:
         communicator=probes,
         nodes=tuple(nodes_of(probes)),
         quick=arguments.quick,
-        folder=arguments.dir,
     )
     document = on_root(probes, lambda: file_to_update(arguments))
     chosen = possible(arguments.probe, setting, report)

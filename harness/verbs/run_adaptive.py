@@ -137,7 +137,7 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
                 f"{', '.join(other)}, or start again with --deck."
             )
         setting = read_setting(arguments.restart)
-        deck = deck_of(parse_document(setting.deck, str(arguments.restart), UsageError))
+        deck = deck_of(parse_document(setting.deck, str(arguments.restart)))
         threshold = setting.choices.get("threshold")
         if not isinstance(threshold, int | float | None):
             raise DataError(f"{arguments.restart}: its threshold {threshold!r} is not a number.")

@@ -37,9 +37,6 @@ class PlannedRun:
         After which the run is stopped.
     allocation : str
         Id of its allocation.
-    split : bool
-        The configurations of its block with the same number of ranks are in several allocations,
-        so they are not compared on the same nodes.
     """
 
     id: str
@@ -51,7 +48,6 @@ class PlannedRun:
     command: tuple[str, ...]
     limit_s: float
     allocation: str
-    split: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

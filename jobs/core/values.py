@@ -47,27 +47,20 @@ def check_names(text: str, allowed: Sequence[str], *path: str | int) -> None:
 
 Line = Annotated[str, Meta(pattern=ONE_LINE, description="one line of text that can be printed")]
 Whole = Annotated[int, Meta(ge=0)]
-
-
 OUT = "out"
 """Stands for the folder of the run's files until the run starts."""
 
 
-def fill_word(word: str, values: Mapping[str, Scalar]) -> str:
-    """Replace the names in a word of a command by their values; ``{out}`` stays.
+def fill(text: str, values: Mapping[str, Scalar]) -> str:
+    """Replace the names in a text, such as ``{ranks}``, by their values.
 
-    A word stays one word, and names in braces inside a value are not replaced.
+    A word stays one word, and names in braces inside a value are not replaced; ``{out}`` stays.
     """
     return NAMED.sub(
-        lambda found: value_text(values[found[1]]) if found[1] != OUT else found[0], word
+        lambda found: found[0] if found[1] == OUT else value_text(values[found[1]]), text
     )
 
 
 def value_text(value: Scalar) -> str:
     """Write a value as a command line has it: true and false in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def fill_numbers(text: str, values: Mapping[str, int]) -> str:
-    """Replace the names in a text of a site, such as ``{ranks}``, by numbers."""
-    return NAMED.sub(lambda found: str(values[found[1]]), text)

@@ -8,14 +8,14 @@ import math
 import random
 import re
 from collections.abc import Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, Value
-from hindmost.jobs.core.values import fill_word
+from hindmost.jobs.core.values import fill
 from hindmost.jobs.study.machines import cores_here
 from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
 from hindmost.jobs.study.sweep import configurations
@@ -78,60 +78,51 @@ def choose_machine(study: Study, name: str | None) -> MachineProfile:
 
 def order_runs(study: Study, machine: MachineProfile) -> list[PlannedRun]:
     """Return all runs in order: blocks, each with every configuration once."""
-    swept = [(each, layout_of(each, machine)) for each in configurations(study)]
+    swept = []
+    for each in configurations(study):
+        given = each.get("ranks_per_node")
+        layout = layout_on(machine, int(each["ranks"]), None if given is None else int(given))
+        swept.append((each, *layout))
     stream = random.Random(study.seed)
     runs = []
     for block in range(study.repeats):
         order = list(swept)
         if study.order is RunOrder.RANDOM_BLOCKS:
             shuffle(order, stream)
-        runs += [planned(study, each, size, block) for each, size in order]
+        runs += [planned(study, *each, block) for each in order]
     return runs
 
 
-def layout_of(configuration: dict[str, Value], machine: MachineProfile) -> RankLayout:
-    """Distribute the ranks of a configuration over nodes."""
-    each = configuration.get("ranks_per_node")
-    return layout_on(machine, int(configuration["ranks"]), None if each is None else int(each))
-
-
 def planned(
-    study: Study, configuration: dict[str, Value], size: RankLayout, block: int
+    study: Study, configuration: dict[str, Value], ranks_per_node: int, nodes: int, block: int
 ) -> PlannedRun:
     """Return a run without an allocation."""
     values: dict[str, Value] = {
-        "nodes": size.nodes,
-        "ranks_per_node": size.ranks_per_node,
+        "nodes": nodes,
+        "ranks_per_node": ranks_per_node,
         **configuration,
         "repeat": block,
     }
-    words = [fill_word(word, values) for word in study.command]
+    words = [fill(word, values) for word in study.command]
     if study.options:
-        words += ["--", *(fill_word(word, values) for word in study.options)]
+        words += ["--", *(fill(word, values) for word in study.options)]
     return PlannedRun(
         id=run_id(configuration, block),
         configuration=configuration,
         block=block,
-        ranks=size.ranks,
-        ranks_per_node=size.ranks_per_node,
-        nodes=size.nodes,
+        ranks=int(configuration["ranks"]),
+        ranks_per_node=ranks_per_node,
+        nodes=nodes,
         command=tuple(words),
         limit_s=study.limits.run_s,
         allocation="",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RankLayout:
-    """Ranks distributed over nodes as evenly as possible."""
-
-    ranks: int
-    ranks_per_node: int
-    nodes: int
-
-
-def layout_on(machine: MachineProfile, ranks: int, ranks_per_node: int | None = None) -> RankLayout:
-    """Distribute ranks over the nodes of a machine.
+def layout_on(
+    machine: MachineProfile, ranks: int, ranks_per_node: int | None = None
+) -> tuple[int, int]:
+    """Return the ranks per node, and the nodes, of ranks that are distributed evenly.
 
     Parameters
     ----------
@@ -165,7 +156,7 @@ def layout_on(machine: MachineProfile, ranks: int, ranks_per_node: int | None = 
             f"allocation has at most {most}: choose fewer ranks (--set ranks=..., or sweep.only), "
             f"another machine, or set machine.{machine.name}.oversubscribe = true."
         )
-    return RankLayout(ranks, each, nodes)
+    return each, nodes
 
 
 DIGITS = 10
@@ -229,8 +220,7 @@ def pack(
 
     Runs that share a key (say, their ranks) fill one allocation after another, block by block. A
     block's runs of one key stay together, unless they alone pass the job limit, or the most runs
-    that the study allows. Runs of a block on equally many ranks that are in several allocations
-    are marked as split.
+    that the study allows.
 
     Parameters
     ----------
@@ -250,7 +240,6 @@ def pack(
         by_key.setdefault(key_of(run, by), []).append(run)
     placed: dict[str, PlannedRun] = {}
     allocations: list[Allocation] = []
-    places: dict[tuple[int, int], set[str]] = {}
     total = len(by_key)
     for key, members in sorted(by_key.items(), key=lambda item: item[1][0].ranks):
         for box in boxes(members, by, limits):
@@ -259,11 +248,7 @@ def pack(
             allocations.append(allocation_of(name, box, limits))
             for run in box:
                 placed[run.id] = replace(run, allocation=name)
-                places.setdefault((run.block, run.ranks), set()).add(name)
-    split = {place for place, names in places.items() if len(names) > 1}
-    return [
-        replace(placed[run.id], split=(run.block, run.ranks) in split) for run in runs
-    ], allocations
+    return [placed[run.id] for run in runs], allocations
 
 
 def boxes(members: Sequence[PlannedRun], by: Pack, limits: StudyLimits) -> list[list[PlannedRun]]:

@@ -130,7 +130,7 @@ def inherited() -> dict[str, str]:
     return kept
 
 
-def batches(ids: Sequence[str], size: int = 200) -> list[list[str]]:
+def batches(ids: Sequence[str]) -> list[list[str]]:
     """Split ids into lists that fit on a command line."""
     each = list(dict.fromkeys(ids))
-    return [each[first : first + size] for first in range(0, len(each), size)]
+    return [each[first : first + 200] for first in range(0, len(each), 200)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.launch import process_age_s
-from hindmost.jobs.core.values import fill_numbers
+from hindmost.jobs.core.values import fill
 from hindmost.jobs.schedulers.calls import (
     Answer,
     call,
@@ -67,7 +67,7 @@ class Pbs:
 
         def requested(key: str, text: str) -> str:
             where = f"{key} {of}"
-            return _word(fill_numbers(text, numbers), where)
+            return _word(fill(text, numbers), where)
 
         output = (
             f"{script.folder / OUTPUT}/"  # a folder: PBS adds a file name with the job's number

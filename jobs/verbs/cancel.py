@@ -32,23 +32,21 @@ def perform(arguments: argparse.Namespace) -> int:
     """Cancel the jobs and print which."""
     study = StudyFolder.open(arguments.folder)
     with study.changing():
-        done = cancel(study, SCHEDULERS[study.plan.machine.scheduler])
-    jobs = done.cancelled
+        jobs, left = cancel(study, SCHEDULERS[study.plan.machine.scheduler])
     if arguments.json:
-        left = [job.id for job in done.left]
-        write_json(1, cancelled=jobs, left=left)
+        write_json(1, cancelled=jobs, left=[job.id for job in left])
         return 1 if left else 0
-    if done.left:
-        write_lines(f"{counted(len(done.left), 'job')} still queued or running:")
-        write_lines(*(f"  {job.id}  {job.reason}" for job in done.left))
+    if left:
+        write_lines(f"{counted(len(left), 'job')} still queued or running:")
+        write_lines(*(f"  {job.id}  {job.reason}" for job in left))
         write_lines(f"next: hindmost study cancel {shell_word(arguments.folder)} again")
     if jobs:
         first = ", ".join(jobs[:8]) + (" ..." if jobs[8:] else "")
         write_lines(f"cancelled {counted(len(jobs), 'job')}: {first}")
-    if jobs and not done.left:
+    if jobs and not left:
         write_lines(
             f"next: hindmost study submit {shell_word(arguments.folder)} submits the remaining runs"
         )
-    elif not done.left:
+    elif not left:
         write_lines("this study has no queued or running job")
-    return 1 if done.left else 0
+    return 1 if left else 0

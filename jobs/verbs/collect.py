@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hindmost.jobs.collection import TABLE, Collection, collect
+from hindmost.jobs.collection import TABLE, collect
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Completion
 from hindmost.output import write_json, write_lines
@@ -37,40 +37,26 @@ def perform(arguments: argparse.Namespace) -> int:
     """Collect the files and print how many."""
     study = StudyFolder.open(arguments.folder)
     with study.changing():
-        found = collect(study, arguments.out or arguments.folder / "collected")
-    completions = study.completions(study.records(found.missing)).values()
+        out = arguments.out or arguments.folder / "collected"
+        files, missing = collect(study, out)
+    completions = study.completions(study.records(tuple(missing))).values()
     left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
-        write_json(1, folder=found.folder, files=found.files, missing=found.missing)
+        write_json(1, folder=out, files=files, missing=missing)
     else:
-        tell(study, found, left, arguments.folder)
-    if not found.missing:
+        runs = counted(len({each.planned.id for each in files}), "run")
+        write_lines(f"{counted(len(files), 'file')} of {runs} in {out}")
+        if missing:
+            write_lines(f"missing: {counted(len(missing), 'run')}")
+        if split := len({each.planned.block for each in files if each.split}):
+            count = counted(split, "block")
+            write_lines(f"split over several jobs: {count}; see 'split' in {TABLE}")
+        if left:
+            here = shell_word(arguments.folder)
+            write_lines(f"next: hindmost study submit {here}, to submit the remaining runs")
+        else:
+            line = study.plan.collect or "hindmost fit {runs}"
+            write_lines(f"next: {line.replace('{runs}', shell_word(out))}")
+    if not missing:
         return 0
     return WORK_IS_LEFT if left else 1
-
-
-def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None:
-    """Print what was collected.
-
-    Parameters
-    ----------
-    left : int
-        Runs that remain to be done.
-    folder : Path
-        Of the study, as it was given.
-    """
-    here = shell_word(folder)
-    runs = counted(len({each.planned.id for each in found.files}), "run")
-    write_lines(f"{counted(len(found.files), 'file')} of {runs} in {found.folder}")
-    if found.missing:
-        write_lines(f"missing: {counted(len(found.missing), 'run')}")
-    split = len(
-        {(each.planned.allocation, each.planned.block) for each in found.files if each.split}
-    )
-    if split:
-        write_lines(f"split over several jobs: {counted(split, 'block')}; see 'split' in {TABLE}")
-    if left:
-        write_lines(f"next: hindmost study submit {here}, to submit the remaining runs")
-    else:
-        line = study.plan.collect or "hindmost fit {runs}"
-        write_lines(f"next: {line.replace('{runs}', shell_word(found.folder))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from hindmost.errors import UsageError
@@ -104,11 +105,12 @@ def perform(arguments: argparse.Namespace) -> int:
 def warnings(plan: Plan) -> list[str]:
     """Return what may go wrong with a plan."""
     found = []
-    split = sum(run.split for run in plan.runs)
+    places = {(run.block, run.ranks, run.allocation) for run in plan.runs}
+    split = [place for place, count in Counter(p[:2] for p in places).items() if count > 1]
     if split:
         found.append(
-            f"{counted(split, 'run')} in blocks too large for one allocation: their "
-            "configurations are not compared on the same nodes (marked 'split'). Set a longer "
+            f"{counted(len({block for block, _ in split}), 'block')} too large for one allocation: "
+            "configurations on equally many ranks are not compared on the same nodes. Set a longer "
             "limits.job, a shorter limits.run, or another pack.by."
         )
     if plan.machine.oversubscribe and plan.machine.cores_per_node < max(
@@ -139,7 +141,7 @@ def lines_of(plan: Plan) -> list[str]:
                 run.id,
                 str(run.ranks),
                 str(run.nodes),
-                run.allocation + (" (split)" if run.split else ""),
+                run.allocation,
                 " ".join(run.command),
             ]
             for number, run in enumerate(plan.runs[:FIRST], 1)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from hindmost.models.significance import p_words
-from hindmost.text import percent, signed_percent
+from hindmost.text import signed_percent
 
 OF_TIMES, OF_OTHERS = ("slower", "faster"), ("larger", "smaller")
 WITHIN = 2
@@ -110,21 +110,14 @@ class ChangePoint(Effect):
         """The observation with which it is complete: the first of the new level."""
         return self.index
 
-    def explain(self, unit: str = "s") -> str:
-        """Return it in words; a unit other than ``s`` means that the values are not times."""
-        factor = max(self.after, self.before) / min(self.after, self.before)
-        more, less = more_and_less(unit)
+    def explain(self) -> str:
+        """Return it in words."""
         first, last = self.interval
-        place = (
-            f"observation {first}" if first == last else f"one of observations {first} to {last}"
-        )
         state = "confirmed" if self.confirmed else f"found in {self.seen} of {self.needed} passes"
-        before, after = (f"{level:.4g} {unit}".strip() for level in (self.before, self.after))
         return (
-            f"{factor:.3g}x {more if self.effect > 0 else less} from observation {self.index} on: "
-            f"{before} to {after}, {signed_percent(self.effect, self.effect_interval)}; "
-            f"{p_words(self.p_value)}; the new level begins at {place} "
-            f"({percent(self.level, None)} interval); {state}."
+            f"{signed_percent(self.effect, self.effect_interval)} from observation {self.index} "
+            f"({first} to {last}) on: {self.before:.4g} to {self.after:.4g}; "
+            f"{p_words(self.p_value)}; {state}."
         )
 
     @property
@@ -189,13 +182,8 @@ class OutlierRun:
 
     def explain(self) -> str:
         """Return it in words."""
-        nights = self.stop - self.start
-        many = f"Observations {self.start} to {self.stop - 1}"
-        return (
-            f"{f'Observation {self.start}' if nights == 1 else many} "
-            f"{'is' if nights == 1 else 'are'} {signed_percent(self.effect, decimals=0)} off the "
-            "level around."
-        )
+        effect = signed_percent(self.effect, decimals=0)
+        return f"Outliers: observations {self.start} to {self.stop - 1}, {effect} off the level."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

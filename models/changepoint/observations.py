@@ -20,7 +20,6 @@ class CheckedSeries:
 
     Attributes
     ----------
-    values : float64 array, shape (observation,), seconds
     logs : float64 array, shape (observation,)
     times : float64 array, shape (observation,), days
         Or the indices, where no times were given.
@@ -30,7 +29,6 @@ class CheckedSeries:
         First observations of the changes that were confirmed before.
     """
 
-    values: NDArray[np.float64]
     logs: NDArray[np.float64]
     times: NDArray[np.float64]
     day: NDArray[np.int64]
@@ -39,7 +37,7 @@ class CheckedSeries:
     @property
     def size(self) -> int:
         """The number of observations."""
-        return int(self.values.size)
+        return int(self.logs.size)
 
     def is_confirmed(self, within: int) -> NDArray[np.bool_]:
         """Tell where a change was confirmed before, within some observations.
@@ -88,38 +86,12 @@ def check(
             f"{bad.size} of {seconds.size} values are not positive finite numbers (the first is "
             f"{seconds[bad[0]]} at index {bad[0]}): leave out failed runs and what was not timed."
         )
-    if times is None:
-        when = np.arange(seconds.size, dtype=np.float64)
-    else:
-        when = check_times(as_series(times, "times"), seconds.size)
-    day = np.arange(seconds.size)
-    if nights is not None:
-        same_length(nights, seconds.size, "nights")
-        day = np.cumsum([nights[i] != nights[max(i - 1, 0)] for i in range(seconds.size)])
-    return CheckedSeries(
-        values=seconds,
-        logs=np.log(seconds),
-        times=when,
-        day=day.astype(np.int64),
-        confirmed=check_places(confirmed, seconds.size),
-    )
-
-
-def check_places(places: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return the places of changes after checking that they are observations."""
-    found = np.asarray(places)
-    if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= size):
-        raise DataError(
-            f"The confirmed changes {found.tolist()} are not all observations: give indices from "
-            f"0 to {size - 1}."
-        )
-    return found.astype(np.int64)
-
-
-def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return times after checking that they are finite, ascending, and one for each value."""
-    same_length(when, size, "times")
-    if not np.all(np.isfinite(when)):
+    size = seconds.size
+    when = np.arange(size, dtype=np.float64) if times is None else as_series(times, "times")
+    for name, labels in (("times", when), ("nights", nights)):
+        if labels is not None and len(labels) != size:
+            raise DataError(f"There are {len(labels)} {name} for {size} values: give one for each.")
+    if not np.isfinite(when).all():
         raise DataError("Some times are not finite: give the day of every value.")
     falls = np.flatnonzero(when[1:] < when[:-1])
     if falls.size:
@@ -127,7 +99,23 @@ def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:
             f"The times are not sorted (index {falls[0] + 1} is before index {falls[0]}): sort "
             "values, times and labels with numpy.argsort(times, kind='stable')."
         )
-    return when
+    places = np.asarray(confirmed)
+    if places.size and (
+        places.dtype.kind not in "iu" or not 0 <= places.min() <= places.max() < size
+    ):
+        raise DataError(
+            f"The confirmed changes {places.tolist()} are not all observations: give indices from "
+            f"0 to {size - 1}."
+        )
+    day = np.arange(size)
+    if nights is not None:
+        day = np.cumsum([nights[i] != nights[max(i - 1, 0)] for i in range(size)])
+    return CheckedSeries(
+        logs=np.log(seconds),
+        times=when,
+        day=day.astype(np.int64),
+        confirmed=places.astype(np.int64),
+    )
 
 
 def as_series(array: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -142,12 +130,6 @@ def as_series(array: ArrayLike, name: str) -> NDArray[np.float64]:
             "(observation,)."
         )
     return series
-
-
-def same_length(labels: Labels | NDArray[np.float64], size: int, name: str) -> None:
-    """Refuse labels that are not as many as the values."""
-    if len(labels) != size:
-        raise DataError(f"There are {len(labels)} {name} for {size} values: give one for each.")
 
 
 def check_probability(name: str, value: float) -> None:

@@ -2,18 +2,15 @@
 
 A bin keeps the count, the mean and the variance of its values. The mean of a smooth function g over
 all values then equals, to fourth order in the width of the bin, the mean of g at two points: one
-standard deviation to the left and right of the bin's mean. Bins are narrow (1/65,536 of the
-interquartile range around the median, 1/4096 of the distance from it further out), so that a law's
-likelihood agrees with that of all values to 1e-9 per value, unless the law is narrower than a bin.
-
-Bins are equally wide in asinh of the distance from the median, in units of a floor.
+standard deviation to the left and right of the bin's mean. Bins are narrow (about 1/10,000 of the
+interquartile range around the median), so that a law's likelihood agrees with that of all values to
+1e-9 per value, unless the law is narrower than a bin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +18,9 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 
 EXACT = 65_536
-"""Up to this number, all values are kept."""
-BINS = 4096
-"""To one unit of asinh."""
-LAST = 28 * BINS
-"""Values 7e11 floors away and beyond share the last bin of their side."""
-PIECE = 1 << 18
+"""Up to this number, all values are kept; of more, as many bins."""
+PIECE = 1 << 20
 """Values that are binned at once."""
-FLOOR = 1.0 / 16.0
-"""Distance from the median, in interquartile ranges, up to which bins are about equally wide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,28 +65,19 @@ class Sample:
         Parameters
         ----------
         blocks : iterable of float64 arrays, any shapes
-            A block is requested after the one before was processed. Median and spread of the
-            first 65,536 values decide where bins are narrow.
+            A block is requested after the one before was processed.
 
         Raises
         ------
         DataError
             No values, or one that is infinite or NaN.
         """
-        pieces = (
-            piece
-            for block in blocks
-            for piece in np.array_split(
-                np.asarray(block, np.float64).ravel(order="K"), max(1, block.size // PIECE)
-            )
-        )
-        first: list[NDArray[np.float64]] = []
-        for piece in pieces:
-            first.append(piece.copy())  # the producer may reuse its array
-            if sum(each.size for each in first) > EXACT:
-                some = np.concatenate(first)
-                return binned_sample(chain([some], pieces), some)
-        return exact_sample(np.concatenate([*first, np.empty(0)]))
+        sample, waiting = None, list[NDArray[np.float64]]()
+        for block in blocks:
+            waiting.append(np.array(block, np.float64).ravel())  # its memory may be reused
+            if sum(each.size for each in waiting) >= PIECE:
+                sample, waiting = with_values(sample, waiting), []
+        return with_values(sample, waiting)
 
     @property
     def size(self) -> int:
@@ -171,7 +153,7 @@ class Sample:
         shift = np.add.reduceat(self.count * offset, begin) / count
         square = np.add.reduceat(self.count * (offset**2 + self.variance), begin) / count
         return Sample(
-            point=reference + shift,
+            point=np.maximum.accumulate(reference + shift),
             count=count,
             variance=np.maximum(square - shift**2, 0.0),
             smallest=self.smallest,
@@ -189,11 +171,31 @@ class Sample:
         )
 
 
+def with_values(sample: Sample | None, blocks: Sequence[NDArray[np.float64]]) -> Sample:
+    """Return a sample with the values of more blocks, in bins if these are many."""
+    values = np.concatenate([*blocks, np.empty(0)])
+    if sample is not None and values.size == 0:
+        return sample
+    found = exact_sample(values)
+    if sample is not None:
+        both = sample, found
+        order = np.argsort(np.concatenate([each.point for each in both]), kind="stable")
+        found = Sample(
+            point=np.concatenate([each.point for each in both])[order],
+            count=np.concatenate([each.count for each in both])[order],
+            variance=np.concatenate([each.variance for each in both])[order],
+            smallest=min(each.smallest for each in both),
+            largest=max(each.largest for each in both),
+        )
+    return found if found.size <= EXACT else found.coarser(EXACT)
+
+
 def exact_sample(values: NDArray[np.float64]) -> Sample:
     """Keep all values."""
     if values.size == 0:
         raise DataError("There are no values to fit a law to; record an iteration.")
-    refuse_what_is_no_number(values)
+    if not np.isfinite(values).all():
+        raise DataError("A value is infinite or NaN; remove such values before fitting a law.")
     point = np.sort(values)
     return Sample(
         point=point,
@@ -202,40 +204,3 @@ def exact_sample(values: NDArray[np.float64]) -> Sample:
         smallest=float(point[0]),
         largest=float(point[-1]),
     )
-
-
-def binned_sample(pieces: Iterable[NDArray[np.float64]], some: NDArray[np.float64]) -> Sample:
-    """Bin all values, around the median of some of their values."""
-    refuse_what_is_no_number(some)
-    low, centre, high = (float(value) for value in np.quantile(some, (0.25, 0.5, 0.75)))
-    floor = FLOOR * (high - low or float(some.std())) or 1e-9 * abs(centre) or 1e-9
-    middle = np.sinh(np.arange(-LAST, LAST + 1) / BINS)
-    # Number, sum and sum of squares of the distances from the middle of each bin, in floors.
-    count, sums, squares = np.zeros((3, middle.size))
-    smallest, largest = np.inf, -np.inf
-    for piece in pieces:
-        smallest = min(smallest, float(piece.min(initial=np.inf)))
-        largest = max(largest, float(piece.max(initial=-np.inf)))
-        distance = (piece - centre) / floor
-        refuse_what_is_no_number(distance)
-        place = np.clip(np.rint(BINS * np.arcsinh(distance)), -LAST, LAST).astype(np.intp) + LAST
-        inside = distance - middle[place]
-        count += np.bincount(place, minlength=count.size)
-        sums += np.bincount(place, inside, count.size)
-        squares += np.bincount(place, inside * inside, count.size)
-    # A bin's mean and variance from its sums.
-    used = np.flatnonzero(count)
-    count, inside = count[used], sums[used] / count[used]
-    return Sample(
-        point=np.maximum.accumulate(centre + floor * (middle[used] + inside)),
-        count=count,
-        variance=floor**2 * np.maximum(squares[used] / count - inside**2, 0.0),
-        smallest=smallest,
-        largest=largest,
-    )
-
-
-def refuse_what_is_no_number(values: NDArray[np.float64]) -> None:
-    """Refuse infinite values and NaN."""
-    if not np.isfinite(values).all():
-        raise DataError("A value is infinite or NaN; remove such values before fitting a law.")

@@ -25,8 +25,6 @@ Values = NDArray[np.float64]
 FEWEST_IN_TAIL = 10
 """Excesses that a tail is fitted to, at least; with fewer than `LEAST_TIMES` values each, none."""
 LEAST_TIMES = 5
-LEAST_IN_FIT = 4
-"""Excesses that a tail can be fitted to."""
 LARGEST_SHARE = 0.1
 """Of the values in a tail."""
 DESCRIBED = 0.23
@@ -92,11 +90,6 @@ class TailedLaw:
         """Return the law's quantiles at standard normal quantiles."""
         return np.interp(z, self.z, self.x)
 
-    @property
-    def constant(self) -> bool:
-        """Whether all values are equal."""
-        return bool(self.x[0] == self.x[-1])
-
     def capped(self) -> TailedLaw:
         """Return the law without values that exceed the largest recorded one."""
         return TailedLaw(
@@ -155,7 +148,7 @@ def fit_together(
         tail = find_tail(x)
     else:
         known = [law.tail.threshold for law in tail_of if law.tail is not None]
-        tail = tail_above(x, known[0], 0) if known else None
+        tail = tail_above(x, known[0]) if known else None
     return [law_of(np.sort(each, axis=None), tail) for each in columns]
 
 
@@ -188,7 +181,7 @@ def find_tail(x: Values) -> ParetoTail | None:
     while (
         in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and LEAST_TIMES * in_tail <= x.size
     ):
-        tail = tail_above(x, float(x[-in_tail - 1]), in_tail // 2)
+        tail = tail_above(x, float(x[-in_tail - 1]))
         if tail is None or (found is not None and distance(x, tail) > DESCRIBED):
             break
         if found is not None and found.xi < 1.0 <= tail.xi:
@@ -198,10 +191,10 @@ def find_tail(x: Values) -> ParetoTail | None:
     return found
 
 
-def tail_above(x: Values, threshold: float, fewest: int) -> ParetoTail | None:
+def tail_above(x: Values, threshold: float) -> ParetoTail | None:
     """Return the tail of ascending values over a threshold; None if too few exceed it."""
     excess = x[np.searchsorted(x, threshold, side="right") :] - threshold
-    if excess.size < max(fewest, LEAST_IN_FIT):
+    if excess.size < FEWEST_IN_TAIL // 2:  # equal values reach beyond it
         return None
     xi, sigma = fit_tail(excess)
     return ParetoTail(threshold=threshold, sigma=sigma, xi=xi, share=excess.size / x.size)

@@ -32,7 +32,6 @@ CLEAR = 5.0
 """Jitters that a detour must last to be told from jitter."""
 LEAST_DETOURS = 5
 """Of a family."""
-MOST_FAMILIES = 4
 WORTH = 12.0
 """By how much a further family must lower the BIC."""
 APART = 2.0
@@ -256,14 +255,13 @@ def mixture(length_s: FloatArray, threshold_s: float, jitter_s: float) -> list[L
     some = np.sort(length_s)[:: max(1, -(-length_s.size // MOST_LENGTHS))]
     weight = length_s.size / some.size
     laws, score = list[Law](), math.inf
-    while len(laws) < MOST_FAMILIES:
+    while True:
         tried = [fitted([*laws, each], some, jitter_s) for each in starts(laws, some, threshold_s)]
         scored = [(score_of(each, some, weight), each) for each in tried]
         best = min(scored, key=lambda each: each[0], default=(math.inf, []))
         if best[0] > score - (WORTH if laws else 0.0):
-            break
+            return laws
         score, laws = best
-    return laws
 
 
 def starts(laws: list[Law], length_s: FloatArray, threshold_s: float) -> list[Law]:

@@ -86,11 +86,6 @@ class SolveTimes:
         Iterations by the solver's own count; 0 for the number of bodies.
     drain : bool array, shape (iteration,), or None
         Bodies that only drain a pipeline (epilogue).
-    nodes : int
-        Hosts of the ranks.
-    by_node : bool
-        Whether a blocking body is the slowest of one draw per node instead of one per rank, because
-        its times are nearly constant on a node (section 5, P_hat).
     all_ranks : AllRanks or None
         What is known of all ranks, where only some have columns; the edges are then those between
         columns.
@@ -117,8 +112,6 @@ class SolveTimes:
     restart: int = 0
     solver_iterations: int = 0
     drain: NDArray[np.bool_] | None = None
-    nodes: int = 1
-    by_node: bool = False
     all_ranks: AllRanks | None = None
 
     def __post_init__(self) -> None:
@@ -157,13 +150,8 @@ class SolveTimes:
 
     @property
     def draws(self) -> int:
-        """P of the models of whole bodies: 1 for pipelined solvers, which may not wait in each.
-
-        Ranks, or nodes where ``by_node`` says so.
-        """
-        if self.pipelined:
-            return 1
-        return self.nodes if self.by_node else self.ranks
+        """P of the models of whole bodies: 1 for pipelined solvers, which may not wait in each."""
+        return 1 if self.pipelined else self.ranks
 
     @property
     def cycle_begins(self) -> NDArray[np.bool_]:

@@ -88,28 +88,6 @@ def fit_nonstationary(times: SolveTimes, digest: Digest | None = None) -> NonSta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UniformLaws:
-    """The laws of a_k and s_k.
-
-    Attributes
-    ----------
-    least : Law
-        Of a_k: Johnson SU, in seconds.
-    span : Law
-        Of s_k, in seconds. Its tail may reach below 0; it is not truncated, so that means remain
-        those of the closed form.
-    fitted : int
-        Iterations that both were fitted to; 0 if the laws are exact.
-    """
-
-    least: Law
-    span: Law
-    fitted: int = 0
-
-    JSON = "least span fitted_iterations=fitted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RedrawnUniform:
     """K bodies whose uniform laws are drawn from the laws of a run.
 
@@ -118,10 +96,14 @@ class RedrawnUniform:
     bodies : int
         K, without those that only fill a pipeline.
     ranks : int
-        P, or the nodes in its place (P_hat).
+        P.
     blocking : bool
         Whether a body waits for the slowest rank.
-    laws : UniformLaws
+    least, span : Law
+        Of a_k and of s_k: Johnson SU, in seconds. The tail of s_k may reach below 0; it is not
+        truncated, so that means remain those of the closed form.
+    fitted : int
+        Iterations that both were fitted to; 0 if the laws are exact.
     fill_s : float
         Measured time of the bodies that only fill a pipeline, which are in no fit.
     """
@@ -129,7 +111,9 @@ class RedrawnUniform:
     bodies: int
     ranks: int
     blocking: bool
-    laws: UniformLaws
+    least: Law
+    span: Law
+    fitted: int = 0
     fill_s: float = 0.0
     name: str = "redrawn-uniform"
     kind: ModelKind = ModelKind.EXPLAINS
@@ -140,12 +124,12 @@ class RedrawnUniform:
         Laws that were fitted to n iterations miss the mean of a body by as much as that of n
         further ones would. Without that, and with n = K, only 76 % would.
         """
-        least, span = self.laws.least, self.laws.span
+        least, span = self.least, self.span
         mean, variance = maximum_of_uniforms(self.ranks if self.blocking else 1)
         seconds = self.bodies * (least.mean + mean * span.mean)
         of_body = least.variance + mean**2 * span.variance
         of_body += variance * (span.variance + span.mean**2)
-        wider = 1.0 + self.bodies / self.laws.fitted if self.laws.fitted else 1.0
+        wider = 1.0 + self.bodies / self.fitted if self.fitted else 1.0
         half = Z90 * (self.bodies * of_body * wider) ** 0.5
         return Prediction(
             seconds=self.fill_s + seconds,
@@ -158,8 +142,8 @@ class RedrawnUniform:
         whom = f"the slowest of {self.ranks}" if self.blocking else "any of them"
         return (
             f"In each of {counted(self.bodies, 'iteration')} the times of the ranks are uniform. "
-            f"The fastest takes {seconds(self.laws.least.mean)} and the span is "
-            f"{seconds(self.laws.span.mean)} on average, both drawn from Johnson SU laws. An "
+            f"The fastest takes {seconds(self.least.mean)} and the span is "
+            f"{seconds(self.span.mean)} on average, both drawn from Johnson SU laws. An "
             f"iteration lasts as long as {whom}."
         )
 
@@ -169,7 +153,11 @@ class RedrawnUniform:
             "bodies": self.bodies,
             "ranks": self.ranks,
             "blocking": self.blocking,
-            "laws": self.laws,
+            "laws": {
+                "least": self.least,
+                "span": self.span,
+                "fitted_iterations": self.fitted,
+            },
             "fill_s": self.fill_s,
         }
 
@@ -184,34 +172,9 @@ def fit_redrawn_uniform(times: SolveTimes, digest: Digest | None = None) -> Redr
     """
     digest = digest or Digest.of(times)
     kept = ~times.fill
-    return RedrawnUniform(
-        bodies=int(np.count_nonzero(kept)),
-        ranks=times.nodes if times.by_node else times.ranks,
-        blocking=not times.pipelined,
-        laws=fit_uniforms(digest.fastest[kept], digest.slowest[kept], times.ranks),
-        fill_s=float(digest.middle[times.fill].sum()),
-    )
-
-
-def fit_uniforms(
-    fastest: NDArray[np.float64], slowest: NDArray[np.float64], ranks: int
-) -> UniformLaws:
-    """Fit the laws of a_k and s_k.
-
-    Parameters
-    ----------
-    fastest, slowest : float64 array, shape (iteration,), seconds
-        Of the ranks in every body, without bodies that only fill a pipeline (prologue).
-    ranks : int
-
-    Raises
-    ------
-    DataError
-        A single rank, or a_k or s_k that no Johnson SU law describes: too few, or constant.
-    """
-    if ranks < 2:
-        raise DataError(f"{ranks} rank has no span s_k from fastest to slowest; it needs 2.")
-    least, span = fastest, slowest - fastest
+    if times.ranks < 2:
+        raise DataError(f"{times.ranks} rank has no span s_k from fastest to slowest; it needs 2.")
+    least, span = digest.fastest[kept], (digest.slowest - digest.fastest)[kept]
     laws = []
     for name, values in (("fastest ranks a_k", least), ("spans s_k", span)):
         try:
@@ -221,4 +184,12 @@ def fit_uniforms(
                 f"The {name} of {values.size} iterations, {seconds(values.min())} to "
                 f"{seconds(values.max())}, have no Johnson SU law. {error}"
             ) from error
-    return UniformLaws(least=laws[0], span=laws[1], fitted=int(least.size))
+    return RedrawnUniform(
+        bodies=int(least.size),
+        ranks=times.ranks,
+        blocking=not times.pipelined,
+        least=laws[0],
+        span=laws[1],
+        fitted=int(least.size),
+        fill_s=float(digest.middle[times.fill].sum()),
+    )

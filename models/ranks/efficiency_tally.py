@@ -25,26 +25,6 @@ from hindmost.models.simulation.event_simulator import EventSimulator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BodyBlock:
-    """Bodies in a row, on all ranks.
-
-    Attributes
-    ----------
-    start, duration : float64 array, shape (iteration, rank), seconds
-        On the common clock.
-    local : float64 array, shape (iteration, rank), seconds
-        Own work of a rank, without time in messages and reductions.
-    events : EventBlock or None
-        Its work is part of the local work, and its rest the remainder; None if events are unknown.
-    """
-
-    start: NDArray[np.float64]
-    duration: NDArray[np.float64]
-    local: NDArray[np.float64]
-    events: EventBlock | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """Bodies from ``first`` up to ``last``, which is the first of the next window."""
 
@@ -58,21 +38,6 @@ class Window:
     def bodies(self) -> tuple[int, int]:
         """The borders."""
         return self.first, self.last
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunParts:
-    """The efficiencies of a run and of its parts.
-
-    Attributes
-    ----------
-    whole : Efficiencies
-        Of all bodies and ranks.
-    windows : tuple of Window
-    """
-
-    whole: Efficiencies
-    windows: tuple[Window, ...]
 
 
 class EfficiencyTally:
@@ -117,59 +82,64 @@ class EfficiencyTally:
         self._origin, self._spent = 0.0, np.zeros(ranks)
         self._done = self._ideal_done = 0.0
 
-    def add(self, first: int, block: BodyBlock) -> None:
-        """Count the bodies from the first on; blocks come in the order of the run."""
-        count = len(block.duration)
+    def add(
+        self,
+        first: int,
+        start: NDArray[np.float64],
+        duration: NDArray[np.float64],
+        local: NDArray[np.float64],
+        events: EventBlock | None = None,
+    ) -> None:
+        """Count the bodies from the first on; they come in the order of the run.
+
+        Parameters
+        ----------
+        start, duration : float64 array, shape (iteration, rank), seconds
+            On the common clock.
+        local : float64 array, shape (iteration, rank), seconds
+            Own work of a rank, without time in messages and reductions.
+        events : EventBlock or None
+            Its work is part of the local work, and its rest the remainder.
+        """
+        count = len(duration)
         begins = self._begins[first : first + count]
         ended = None
-        if block.events is not None:
-            ended = np.empty(block.local.shape)
-            self._ideal_network.walk_cycles(block.events, ended=ended)
+        if events is not None:
+            ended = np.empty(local.shape)
+            self._ideal_network.walk_cycles(events, ended=ended)
         inside = self._borders[(self._borders > first) & (self._borders < first + count)] - first
         cuts = np.unique([0, *inside.tolist(), *np.flatnonzero(begins).tolist(), count])
-        for begin, end in pairwise(cuts.tolist()):
-            self._add_piece(first, slice(begin, end), block, ended)
+        for begin, end in pairwise(cuts.tolist()):  # of one window and cycle
+            window = np.searchsorted(self._borders, first + begin, side="right") - 1
+            if begins[begin]:
+                self._origin = float(start[begin].min())
+                self._spent[:] = 0.0
+                self._done = self._ideal_done = 0.0
+            self._spent += duration[begin:end].sum(axis=0)
+            self._local[window] += local[begin:end].sum(axis=0)
+            # Clock errors may place a rank's end before its start.
+            last_s = float((start[end - 1] + duration[end - 1]).max())
+            done = max(last_s - self._origin, float(self._spent.max()), self._done)
+            self._run_time[window] += done - self._done
+            self._done = done
+            if ended is not None:
+                done = max(float(ended[end - 1].max()), self._ideal_done)
+                self._ideal[window] += done - self._ideal_done
+                self._ideal_done = done
 
-    def _add_piece(
-        self, first: int, rows: slice, block: BodyBlock, ended: NDArray[np.float64] | None
-    ) -> None:
-        """Count bodies of one window and cycle."""
-        window = np.searchsorted(self._borders, first + rows.start, side="right") - 1
-        if self._begins[first + rows.start]:
-            self._origin = float(block.start[rows.start].min())
-            self._spent[:] = 0.0
-            self._done = self._ideal_done = 0.0
-        self._spent += block.duration[rows].sum(axis=0)
-        self._local[window] += block.local[rows].sum(axis=0)
-        # Clock errors may place a rank's end before its start.
-        last_s = float((block.start[rows.stop - 1] + block.duration[rows.stop - 1]).max())
-        done = max(last_s - self._origin, float(self._spent.max()), self._done)
-        self._run_time[window] += done - self._done
-        self._done = done
-        if ended is not None:
-            done = max(float(ended[rows.stop - 1].max()), self._ideal_done)
-            self._ideal[window] += done - self._ideal_done
-            self._ideal_done = done
-
-    def result(self) -> RunParts:
-        """Return the efficiencies, after the last body."""
+    def result(self) -> tuple[Efficiencies, tuple[Window, ...]]:
+        """Return the efficiencies of all bodies, and of the windows, after the last body."""
         run_time_s, local = float(self._run_time.sum()), self._local.sum(axis=0)
         # No run is quicker than on an ideal network: clocks, and ranks that poll while they wait,
         # only seem to be.
         ideal_s = min(float(self._ideal.sum()), run_time_s) if self._split else None
         if local.size == 1:
             ideal_s = float(local[0])
-        return RunParts(
-            whole=Efficiencies.of_ranks(local, run_time_s, ideal_s),
-            windows=tuple(
-                Window(
-                    first=int(self._borders[at]),
-                    last=int(self._borders[at + 1]),
-                    efficiencies=self._of_window(at),
-                )
-                for at in range(self._borders.size - 1)
-            ),
+        windows = tuple(
+            Window(first=first, last=last, efficiencies=self._of_window(at))
+            for at, (first, last) in enumerate(pairwise(self._borders.tolist()))
         )
+        return Efficiencies.of_ranks(local, run_time_s, ideal_s), windows
 
     def _of_window(self, at: int) -> Efficiencies:
         """Return the efficiencies of a window; a rank may work longer in it than the last did."""
@@ -177,11 +147,6 @@ class EfficiencyTally:
         run_time_s = max(float(self._run_time[at]), float(local.max()))
         ideal_s = min(max(float(self._ideal[at]), float(local.max())), run_time_s)
         return Efficiencies.of_ranks(local, run_time_s, ideal_s if self._split else None)
-
-    @property
-    def local_s(self) -> float:
-        """Local work of all ranks together so far, in seconds."""
-        return float(self._local.sum())
 
 
 def window_borders(position: NDArray[np.int32], windows: int) -> NDArray[np.intp]:

@@ -25,7 +25,8 @@ MATTERS = 0.01
 LONGER = 0.1
 """The same for a single body, which noise makes longer on some rank."""
 MOST_OF_ALL = 0.5
-"""A rank that causes this share of the wait time stands out, even in a single body."""
+"""Share of a whole that explains it. A rank that causes so much of the wait time stands out, even
+in a single body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,13 @@ class Extreme:
     values: NDArray[np.float64]
     typical: float
     standing_out: int = 0
+
+    JSON = "criterion unit typical ranks values standing_out=outliers"
+
+    @property
+    def outliers(self) -> list[int]:
+        """Those that are outliers."""
+        return list(self.ranks[: self.standing_out].tolist())
 
 
 def extreme(

@@ -14,6 +14,7 @@ error between them; one direction alone is as uncertain as the clocks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +34,8 @@ class LinkCost:
 
     Attributes
     ----------
-    nodes : (int, int)
-        The same one twice for messages within it.
+    nodes : tuple of str
+        Two names, or one.
     message_s, reduction_s : float or None
         Medians, in seconds; None if not known.
     clock_s : float
@@ -44,7 +45,7 @@ class LinkCost:
         is waited for.
     """
 
-    nodes: tuple[int, int]
+    nodes: tuple[str, ...]
     message_s: float | None
     reduction_s: float | None
     clock_s: float
@@ -55,7 +56,7 @@ def link_costs(
     start: NDArray[np.float64],
     block: EventBlock,
     neighbours: Neighbours,
-    node: NDArray[np.int64],
+    hosts: Sequence[str],
     clock_s: float = 0.0,
     *,
     exchanges_meet: bool = False,
@@ -69,13 +70,14 @@ def link_costs(
     block : EventBlock
         Of bodies from the first one on.
     neighbours : Neighbours
-    node : int64 array, shape (rank,)
-        From 0 on.
+    hosts : sequence of str, one a rank
     clock_s : float
         Uncertainty of the common clock, in seconds.
     exchanges_meet : bool
         See `hindmost.models.simulation.event_simulator.EventSimulator`.
     """
+    names = list(dict.fromkeys(hosts))
+    node = np.array([names.index(host) for host in hosts], np.int64)
     come, leave = moments(start, block)
     released = releases(start, block, come, leave, neighbours, exchanges_meet=exchanges_meet)
     cost = leave - np.maximum(come, released)
@@ -88,7 +90,7 @@ def link_costs(
     pairs = {(min(way), max(way)) for way in (*messages, *reductions)}
     found = [
         LinkCost(
-            nodes=pair,
+            nodes=tuple(dict.fromkeys(names[at] for at in pair)),
             message_s=mean_of_ways(messages, pair),
             reduction_s=mean_of_ways(reductions, pair),
             clock_s=clock_s if shows_one_way(messages, reductions, pair) else 0.0,

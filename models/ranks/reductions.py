@@ -40,17 +40,7 @@ class OneProcess:
         """Return the values."""
         return values
 
-    def least(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values."""
-        return values
-
-    def most(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values."""
-        return values
-
-    def gathered(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows."""
-        return rows
+    least = most = gathered = total
 
     def shared(self, value: T | None) -> T:
         """Return the value."""

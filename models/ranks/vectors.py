@@ -15,9 +15,6 @@ from hindmost.errors import DataError
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
 from hindmost.text import choose
 
-LEAST = float(np.finfo(np.float64).tiny)
-"""A domain that nowhere has more is nothing: one over it is no number."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankMetrics:
@@ -94,6 +91,6 @@ class RankMetrics:
             for domain in self.domains
         }
         largest = np.array([of_domain[domain] for domain in self.domains])
-        scale = np.divide(1.0, largest, out=np.zeros(metrics), where=largest > LEAST)
+        scale = 1.0 / np.maximum(largest, np.finfo(np.float64).tiny)
         result: NDArray[np.float64] = (self.values - least) * scale
         return result

@@ -8,6 +8,7 @@ half.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -78,30 +79,6 @@ class CycleCounts:
         return cls(times=np.ones(cycles), before=np.ones(cycles))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The bodies of a solve of another length.
-
-    Attributes
-    ----------
-    rows : int array, shape (iteration,)
-        Recorded bodies, one after the other.
-    place : int array, shape (iteration,)
-        The place in the cycle that each stands for.
-    block : EventBlock
-        Their events.
-    between : float64 array, shape (cycle, rank), seconds
-        See `hindmost.models.simulation.program.Program`.
-    counts : CycleCounts
-    """
-
-    rows: NDArray[np.intp]
-    place: NDArray[np.int32]
-    block: EventBlock
-    between: Times
-    counts: CycleCounts
-
-
 def checked(shape: SolveShape | None, iterations: int | None) -> SolveShape:
     """Return the shape of a solve of another length.
 
@@ -118,45 +95,31 @@ def checked(shape: SolveShape | None, iterations: int | None) -> SolveShape:
     return replace(shape, iterations=count)
 
 
-def choose_bodies(
-    block: EventBlock,
-    position: NDArray[np.int32],
-    between: Times,
-    shape: SolveShape,
-    iterations: int,
-) -> Chosen:
+Parts = tuple[list[NDArray[np.intp]], Times, CycleCounts]
+"""The rows of every cycle, the time before each, and how often they count."""
+
+
+def choose_bodies(block: EventBlock, between: Times, shape: SolveShape, iterations: int) -> Parts:
     """Choose recorded bodies for a solve of another length.
 
     Parameters
     ----------
     block : EventBlock
         As recorded.
-    position : int array, shape (iteration,)
     between : float64 array, shape (cycle, rank), seconds
+        See `hindmost.models.simulation.program.Program`.
     shape : SolveShape
         Of the recorded solve.
     iterations : int
         Of the other one.
     """
     choose = choose_cycles if shape.restart else choose_without_cycles
-    parts, before, counts = choose(block, between, shape, iterations)
-    rows = np.concatenate(parts)
-    place = np.asarray(position[rows], np.int32)
-    if shape.restart:
-        place = np.concatenate([np.arange(part.size, dtype=np.int32) for part in parts])
-    begins = np.zeros(rows.size, np.bool_)
-    begins[np.cumsum([0, *(part.size for part in parts[:-1])])] = True
-    return Chosen(
-        rows=rows,
-        place=place,
-        block=replace(block.part(rows), cycle_begins=begins),
-        between=before,
-        counts=counts,
-    )
+    return choose(block, between, shape, iterations)
 
 
-Parts = tuple[list[NDArray[np.intp]], Times, CycleCounts]
-"""The rows of every cycle, the time before each, and how often they count."""
+def begins_of(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
+    """Return the bodies that begin a cycle, of cycles put together: bool, shape (iteration,)."""
+    return np.concatenate([np.arange(part.size) == 0 for part in parts])
 
 
 def choose_without_cycles(

@@ -19,7 +19,6 @@ from hindmost.errors import DataError
 from hindmost.models.compiled import declared
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.models.simulation.messages import (
-    MOST_NAMED,
     Exchange,
     JointCall,
     MessageProgram,
@@ -28,6 +27,7 @@ from hindmost.models.simulation.messages import (
 )
 from hindmost.models.simulation.network import Link, NodeNetwork, Nodes
 from hindmost.models.simulation.path import PathTimes
+from hindmost.text import first_of
 
 
 def message_costs(
@@ -196,8 +196,8 @@ def walk_messages(
     next_one = program.first[:-1].copy()
     by, cost = np.full(operations, -1, np.int64), np.zeros(operations)
     collectives = program.collectives
-    loop = advance.loop if operations < FEW_EVENTS else advance
-    loop(
+    walk = advance.loop if operations < FEW_EVENTS else advance
+    walk(
         program.first,
         program.kind,
         program.target,
@@ -224,8 +224,11 @@ def walk_messages(
         raise DataError(circle(program, next_one))
     after = program.after * slowness
     end = clock + after
-    path = PathTimes.none(ranks)
-    back(program, work, after, by, cost, int(end.argmax()), path)
+    path, last = PathTimes.none(ranks), int(end.argmax())
+    path.work[last] += after[last]
+    path.visits[last] += 1
+    loop = follow.loop if operations < FEW_EVENTS else follow
+    loop(program.first, program.rank_of, work, by, cost, last, path.work, path.cost, path.visits)
     return MessageWalk(end_s=end, path=path)
 
 
@@ -407,22 +410,6 @@ def advance(
             worked[rank] = False
 
 
-def back(
-    program: MessageProgram,
-    work: NDArray[np.float64],
-    after: NDArray[np.float64],
-    by: NDArray[np.int64],
-    cost: NDArray[np.float64],
-    last: int,
-    path: PathTimes,
-) -> None:
-    """Walk back from the rank that ends last, always to what released it; add up what is passed."""
-    loop = follow.loop if work.size < FEW_EVENTS else follow
-    path.work[last] += after[last]
-    path.visits[last] += 1
-    loop(program.first, program.rank_of, work, by, cost, last, path.work, path.cost, path.visits)
-
-
 @declared("(i8[::1], i8[::1], f8[::1], i8[::1], f8[::1], i8, f8[::1], f8[::1], i8[::1])")
 def follow(
     first: NDArray[np.int64],
@@ -468,12 +455,9 @@ def circle(program: MessageProgram, next_one: NDArray[np.int64]) -> str:
         else:
             rank = int((program.source if what == RECEIVED else program.destination)[aim])
     ring = seen[seen.index(rank) :]
-    named = "; ".join(
-        f"rank {each} {says(program, int(next_one[each]))}" for each in ring[:MOST_NAMED]
-    )
-    more = f"; and {len(ring) - MOST_NAMED} others" if len(ring) > MOST_NAMED else ""
+    named = first_of([f"rank {each} {says(program, int(next_one[each]))}" for each in ring], "; ")
     return (
-        f"Ranks wait for each other in a circle: {named}{more}. Either the traces do not belong "
+        f"Ranks wait for each other in a circle: {named}. Either the traces do not belong "
         "together, or the program relies on messages that leave before their receivers have come."
     )
 

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.simulation.blocks import MOST_VALUES
-
-MOST_NAMED = 4
-"""Ranks that a message lists."""
+from hindmost.text import first_of
 
 
 class Operation(IntEnum):
@@ -410,7 +408,7 @@ def take_first(inbox: dict[int, Tagged], begun: Begun, where: str) -> int:
             "the ranks do not belong together, or one is incomplete."
         )
     if len(fit) > 1:
-        named = ", ".join(map(str, fit[:MOST_NAMED])) + (", ..." if len(fit) > MOST_NAMED else "")
+        named = first_of([str(each) for each in fit])
         raise DataError(
             f"{where} receives a message {wanted}, and those of ranks {named} fit: the trace does "
             "not say which came first. Name the source in the program, and trace it again."

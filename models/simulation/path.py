@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
@@ -50,6 +51,17 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankOnPath:
+    """A rank on the critical path; of an adaptive run only in how many cycles the others wait."""
+
+    rank: int
+    work_s: float | UnsetType = UNSET
+    network_s: float | UnsetType = UNSET
+    other_mpi_s: float | UnsetType = UNSET
+    visits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathTimes:
     """What is on a longest path, by rank.
 
@@ -73,6 +85,25 @@ class PathTimes:
         work, cost, stay = np.zeros((3, ranks))
         return cls(work=work, cost=cost, stay=stay, visits=np.zeros(ranks, np.int64))
 
+    @property
+    def by_rank(self) -> NDArray[np.float64]:
+        """The time of every rank on the path: float64, shape (rank,), seconds."""
+        return np.asarray(self.work + self.cost + self.stay)
+
+    def largest(self) -> list[RankOnPath]:
+        """Return the ranks on the path, those that hold most of it first."""
+        return [
+            RankOnPath(
+                rank=int(rank),
+                work_s=float(self.work[rank]),
+                network_s=float(self.cost[rank]),
+                other_mpi_s=float(self.stay[rank]),
+                visits=int(self.visits[rank]),
+            )
+            for rank in np.argsort(-self.by_rank, kind="stable")
+            if self.visits[rank]
+        ]
+
     def add(self, other: PathTimes, times: float) -> None:
         """Add a path that is passed a number of times."""
         for ours, theirs in (
@@ -82,44 +113,6 @@ class PathTimes:
         ):
             ours += times * theirs
         self.visits[:] += np.rint(times * other.visits).astype(np.int64)
-
-
-def walk_back(
-    waits: Waits,
-    last: int,
-    path: PathTimes,
-    stay: NDArray[np.float64] | None = None,
-    passed: NDArray[np.int32] | None = None,
-) -> None:
-    """Walk back from a rank, always to the rank that was waited for, and add up what is passed.
-
-    Parameters
-    ----------
-    waits : Waits
-    last : int
-        The rank that ends last.
-    path : PathTimes
-        What is passed is added to this.
-    stay : float64 array, shape (iteration, rank, event), seconds, optional
-        As it was walked with.
-    passed : int32 array, shape (place,), optional
-        Is filled with the rank whose work leads to a place on the path; what the path skips, as
-        it is in a message or a pending reduction then, stays as it is.
-    """
-    follow(
-        waits.own,
-        waits.waited,
-        waits.since,
-        waits.met,
-        waits.cost,
-        np.empty((0, 0, 0)) if stay is None else np.ascontiguousarray(stay),
-        last,
-        path.work,
-        path.cost,
-        path.stay,
-        path.visits,
-        np.empty(0, np.int32) if passed is None else passed,
-    )
 
 
 @declared(
@@ -140,7 +133,20 @@ def follow(
     visits: NDArray[np.int64],
     passed: NDArray[np.int32],
 ) -> None:
-    """Follow the largest term of the maximum at each place, from the last one back; see `Waits`."""
+    """Follow the largest term of the maximum at each place, from the last one back; see `Waits`.
+
+    Parameters
+    ----------
+    stay : float64 array, shape (iteration, rank, event), or empty, seconds
+        As it was walked with.
+    rank : int
+        The one that ends last.
+    work, costs, stays, visits
+        Of `PathTimes`; what is passed is added to them.
+    passed : int32 array, shape (place,), or empty
+        Is filled with the rank whose work leads to a place on the path; what the path skips, as
+        it is in a message or a pending reduction then, stays as it is.
+    """
     visits[rank] += 1
     place = own.shape[0] - 1
     while place >= 0:

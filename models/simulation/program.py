@@ -33,7 +33,13 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
 )
 from hindmost.models.simulation.exchanges import exchanges_meet
-from hindmost.models.simulation.length import CycleCounts, SolveShape, checked, choose_bodies
+from hindmost.models.simulation.length import (
+    CycleCounts,
+    SolveShape,
+    begins_of,
+    checked,
+    choose_bodies,
+)
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.text import percent
 
@@ -200,18 +206,21 @@ class Program:
         wanted = checked(self.shape, iterations)
         if self.shape is None or iterations == self.shape.iterations:
             return self
-        chosen = choose_bodies(self.block, self.position, self.between, self.shape, iterations)
-        rows = chosen.rows
+        parts, between, counts = choose_bodies(self.block, self.between, self.shape, iterations)
+        rows = np.concatenate(parts)
+        place = self.position[rows]
+        if self.shape.restart:
+            place = np.concatenate([np.arange(part.size, dtype=np.int32) for part in parts])
         return replace(
             self,
-            block=chosen.block,
+            block=replace(self.block.part(rows), cycle_begins=begins_of(parts)),
             released_s=self.released_s[rows],
             late_s=self.late_s[rows],
-            between=chosen.between,
-            position=chosen.place,
+            between=between,
+            position=place,
             shape=replace(wanted, drain=self.shape.drain[rows]),
             injected=None if self.injected is None else self.injected[rows],
-            counts=chosen.counts,
+            counts=counts,
         )
 
     def stays(self, latency: Times) -> Times:

@@ -46,6 +46,7 @@ def releases(
     neighbours: Neighbours,
     *,
     exchanges_meet: bool = False,
+    by: NDArray[np.int32] | None = None,
 ) -> NDArray[np.float64]:
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
@@ -67,14 +68,37 @@ def releases(
     neighbours : Neighbours
     exchanges_meet : bool
         See `hindmost.models.simulation.event_simulator.EventSimulator`.
+    by : int32 array, shape (iteration, event, rank), optional
+        Is filled with the last one that released each rank: the one that came, posted or sent last.
 
     Returns
     -------
     float64 array, shape (iteration, event, rank), seconds
         Without what the event itself costs; a rank may come later.
     """
-    nobody = np.empty((0, 0, 0), np.int32)
-    return released_by(start, block, come, leave, neighbours, exchanges_meet, nobody)
+    if by is None:
+        by = np.empty((0, 0, 0), np.int32)
+    known = Recorded(come=come, leave=leave, released=np.full(come.shape, -np.inf), by=by)
+    simulator = EventSimulator(
+        start.shape[1],
+        neighbours,
+        receipts_send=not np.any(block.recorded & (block.kind == SEND)),
+        exchanges_meet=exchanges_meet,
+        pending=int(np.count_nonzero(block.kind == POST)) + 1,
+    )
+    for rows in block.cycles():
+        part = block.part(rows)
+        simulator.meet(float(start[rows.start].min()))
+        simulator.walk(
+            part.kind,
+            part.work,
+            part.rest,
+            absent=part.absent,
+            group=part.group,
+            recorded=known.part(rows),
+            interpret=block.work.size <= FEW_EVENTS,
+        )
+    return known.released
 
 
 def waits(
@@ -100,38 +124,5 @@ def waits(
     """
     come, leave = moments(start, block)
     by = np.full(come.shape, -1, np.int32)
-    released = released_by(start, block, come, leave, neighbours, exchanges_meet, by)
+    released = releases(start, block, come, leave, neighbours, exchanges_meet=exchanges_meet, by=by)
     return by, np.maximum(np.minimum(released, leave) - come, 0.0)
-
-
-def released_by(
-    start: NDArray[np.float64],
-    block: EventBlock,
-    come: NDArray[np.float64],
-    leave: NDArray[np.float64],
-    neighbours: Neighbours,
-    exchanges_meet: bool,
-    by: NDArray[np.int32],
-) -> NDArray[np.float64]:
-    """Return the releases, and fill in who released; an empty array asks for nobody."""
-    known = Recorded(come=come, leave=leave, released=np.full(come.shape, -np.inf), by=by)
-    simulator = EventSimulator(
-        start.shape[1],
-        neighbours,
-        receipts_send=not np.any(block.recorded & (block.kind == SEND)),
-        exchanges_meet=exchanges_meet,
-        pending=int(np.count_nonzero(block.kind == POST)) + 1,
-    )
-    for rows in block.cycles():
-        part = block.part(rows)
-        simulator.meet(float(start[rows.start].min()))
-        simulator.walk(
-            part.kind,
-            part.work,
-            part.rest,
-            absent=part.absent,
-            group=part.group,
-            recorded=known.part(rows),
-            interpret=block.work.size <= FEW_EVENTS,
-        )
-    return known.released

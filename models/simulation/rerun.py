@@ -7,7 +7,6 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -24,9 +23,10 @@ from hindmost.models.simulation.blocks import (
     MATTERS,
     POST,
     RECEIVE,
+    REDUCE,
     EventBlock,
 )
-from hindmost.models.simulation.change import Change, blocking_latency, without_progress
+from hindmost.models.simulation.change import Change, without_progress
 from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator
 from hindmost.models.simulation.injected import (
     FEWEST_ALIKE,
@@ -38,7 +38,7 @@ from hindmost.models.simulation.injected import (
 )
 from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
-from hindmost.models.simulation.path import PathTimes, Waits, walk_back
+from hindmost.models.simulation.path import PathTimes, Waits, follow
 from hindmost.models.simulation.program import Program, Times
 from hindmost.text import percent
 
@@ -293,7 +293,8 @@ def scripted(
     """Return bodies with what they cost as a script; the rest is that of a program."""
     if not progress:
         kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
-        block, latency = replace(block, kind=np.concatenate(kinds)), blocking_latency(latency)
+        block, latency = replace(block, kind=np.concatenate(kinds)), latency.copy()
+        latency[:, REDUCE] = np.maximum(latency[:, REDUCE], latency[:, COMPLETE])
     lag = 0 if depth is None else depth - 1
     return Script(program=program, block=block, stay=stay, latency=latency, lag=lag)
 
@@ -368,49 +369,26 @@ def changed_program(program: Program, change: Change) -> Program:
     return program.of_length(change.iterations)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WalkedCycle:
-    """A cycle that was walked through; times are since the first rank began it.
-
-    Attributes
-    ----------
-    rows : slice
-        Its bodies.
-    clock : float64 array, shape (rank,), seconds
-        When every rank ends it.
-    pending_s : float
-        When what is in flight is through; 0 if nothing is.
-    stay : float64 array, shape (iteration, rank, event), or None, seconds
-    waits : Waits or None
-        Who waited for whom; None if that was not wanted.
-    """
-
-    rows: slice
-    clock: Times
-    pending_s: float
-    stay: Times | None
-    waits: Waits | None
-
-
-def cycles_of(
+def walk_cycles(
     script: Script,
     *,
-    noted: bool = False,
+    with_path: bool = True,
     interpret: bool = False,
+    passed: NDArray[np.int32] | None = None,
     ended: Times | None = None,
     left: Times | None = None,
-) -> Iterator[WalkedCycle]:
-    """Walk from cycle to cycle; between them all ranks meet.
+) -> ReplayedSolve:
+    """Walk through a solve from cycle to cycle, and back through each if its path is wanted.
 
     Parameters
     ----------
-    noted : bool
-        Whether to note who waited for whom.
+    passed : int32 array, shape (iteration, event + 1), optional
+        Is filled with the ranks on the path; see `places_on_path`.
     ended, left : optional
         See `EventSimulator.walk`; since the first rank began the cycle.
     """
     program, block, latency = script.program, script.block, script.latency
-    ranks, events = program.ranks, block.kind.shape[1]
+    (bodies, events), ranks = block.kind.shape, program.ranks
     simulator = EventSimulator(
         ranks,
         program.neighbours,
@@ -421,12 +399,20 @@ def cycles_of(
         pending=max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1),
     )
     drain_s = float(latency[:, COMPLETE].max(initial=0.0))
-    for rows, between in zip(block.cycles(), program.between, strict=True):
+    path = PathTimes.none(ranks)
+    counts = program.counts or CycleCounts.once(len(program.between))
+    total_s, iterating_s = counts.more_s, 0.0
+    for rows, between, times, before in zip(
+        block.cycles(), program.between, counts.times, counts.before, strict=True
+    ):
+        last = rows.stop == bodies
+        total_s += before * float(between.min())
+        # Between cycles all ranks meet.
         simulator.meet()
         simulator.clock[:] = between - between.min()
-        part, bodies = block.part(rows), rows.stop - rows.start
+        part = block.part(rows)
         stay = None if script.stay is None else np.ascontiguousarray(script.stay[rows])
-        waits = Waits.of_places(bodies * (events + 1), ranks) if noted else None
+        noted = Waits.of_places(len(part.kind) * (events + 1), ranks) if with_path else None
         simulator.walk(
             part.kind,
             part.work,
@@ -435,60 +421,87 @@ def cycles_of(
             stay=stay,
             ended=None if ended is None else ended[rows],
             left=None if left is None else left[rows],
-            waits=waits,
+            waits=noted,
             absent=part.absent,
             group=part.group,
             interpret=interpret,
         )
-        posted_s = simulator.last_post_s
-        yield WalkedCycle(
-            rows=rows,
-            clock=simulator.clock.copy(),
-            # What is in flight ends before the next cycle.
-            pending_s=0.0 if posted_s is None or not script.lag else posted_s + drain_s,
-            stay=stay,
-            waits=waits,
-        )
-
-
-def walk_cycles(
-    script: Script,
-    *,
-    with_path: bool = True,
-    interpret: bool = False,
-    passed: NDArray[np.int32] | None = None,
-) -> ReplayedSolve:
-    """Walk through a solve, and back through each cycle if its path is wanted.
-
-    Parameters
-    ----------
-    passed : int32 array, shape (iteration, event + 1), optional
-        Is filled with the ranks on the path; see `places_on_path`.
-    """
-    program, bodies = script.program, len(script.block.kind)
-    ranks = program.ranks
-    path = PathTimes.none(ranks)
-    counts = program.counts or CycleCounts.once(len(program.between))
-    total_s, iterating_s = counts.more_s, 0.0
-    walked = cycles_of(script, noted=with_path, interpret=interpret)
-    for cycle, between, times, before in zip(
-        walked, program.between, counts.times, counts.before, strict=True
-    ):
-        last = cycle.rows.stop == bodies
-        total_s += before * float(between.min())
-        ends = cycle.clock + program.after if last else cycle.clock
-        if cycle.waits is not None:
+        ends = simulator.clock + program.after if last else simulator.clock
+        if noted is not None:
             one = PathTimes.none(ranks)
-            there = None if passed is None else passed[cycle.rows].reshape(-1)
-            walk_back(cycle.waits, int(ends.argmax()), one, cycle.stay, there)
+            follow(
+                noted.own,
+                noted.waited,
+                noted.since,
+                noted.met,
+                noted.cost,
+                np.empty((0, 0, 0)) if stay is None else stay,
+                int(ends.argmax()),
+                one.work,
+                one.cost,
+                one.stay,
+                one.visits,
+                np.empty(0, np.int32) if passed is None else passed[rows].reshape(-1),
+            )
             path.add(one, times)
-        last_s = float(cycle.clock.max())
+        last_s, posted_s = float(simulator.clock.max()), simulator.last_post_s
+        # What is in flight ends before the next cycle.
+        pending_s = 0.0 if posted_s is None or not script.lag else posted_s + drain_s
         # Without the wait of those that begin first, for which the time between is to blame.
         iterating_s += times * (last_s - float(between.max() - between.min()))
-        total_s += times * max(last_s, cycle.pending_s)
+        total_s += times * max(last_s, pending_s)
         if last:  # the end of the solve comes once
-            total_s += max(float(ends.max()), cycle.pending_s) - max(last_s, cycle.pending_s)
+            total_s += max(float(ends.max()), pending_s) - max(last_s, pending_s)
     return ReplayedSolve(total_s=total_s, iterating_s=iterating_s, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """When every rank does what in a simulated solve, as a recording would have it.
+
+    Attributes
+    ----------
+    script : Script
+        With the work before events; what lies behind the end of a body has no meaning.
+    start, end : float64 array, shape (iteration, rank), seconds
+        Of bodies, since the begin of the solve.
+    inside : float64 array, shape (iteration, rank, event), seconds
+        Time in an event; 0 behind the end of a body.
+    """
+
+    script: Script
+    start: Times
+    end: Times
+    inside: Times
+
+
+def timeline_of(script: Script) -> Timeline:
+    """Walk through a solve, and note when every rank does what.
+
+    Raises
+    ------
+    UsageError
+        Its cycles stand for more than one each.
+    """
+    if script.program.counts is not None:
+        raise UsageError(
+            "A solve with other iterations is not simulated cycle by cycle, so it has no timeline: "
+            "omit --iterations."
+        )
+    block = script.block
+    start, end = np.empty((2, *block.rest.shape))
+    left = np.zeros(block.work.shape)
+    begin_s = 0.0
+    walk_cycles(script, with_path=False, ended=end, left=left)
+    for rows, between in zip(block.cycles(), script.program.between, strict=True):
+        begin_s += float(between.min())
+        start[rows] = begin_s + np.vstack([between - between.min(), end[rows][:-1]])
+        end[rows] += begin_s
+        left[rows] += begin_s
+        begin_s = float(end[rows].max())
+    before = np.concatenate([start[:, :, None], left[:, :, :-1]], axis=2)
+    inside = np.where(block.recorded[:, None, :], left - before - block.work, 0.0)
+    return Timeline(script=script, start=start, end=end, inside=inside)
 
 
 def balanced(block: EventBlock) -> EventBlock:

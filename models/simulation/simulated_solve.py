@@ -41,12 +41,9 @@ CAPPED = "recorded noise"
 """The scenario in which no deviation exceeds the largest recorded one."""
 QUIET = (
     "quiet",
-    "quiet, cheap network",
-    "quiet, costly network",
-    "quiet, less work",
-    "quiet, more work",
-    "quiet, lower quartile",
-    "quiet, upper quartile",
+    *(f"quiet, {each} network" for each in ("cheap", "costly")),
+    *(f"quiet, {each} work" for each in ("less", "more")),
+    *(f"quiet, {each} quartile" for each in ("lower", "upper")),
 )
 """Readings without noise, which makes nothing faster: no interval begins below all of them."""
 PARTS = ("no network", "undisturbed", *QUIET)
@@ -293,14 +290,8 @@ def simulate_solves(
     ]
     names = list(scenarios[0])
     every = [case for each in scenarios for case in each.values()]
-    middle_s = simulate(
-        work,
-        target.placement,
-        every,
-        laws=work.laws,
-        dependence=work.dependence,
-        seed=(seed, 0),
-    ).reshape(len(changes), len(names))
+    middle_s = simulate(work, target.placement, every, seed=(seed, 0))
+    middle_s = middle_s.reshape(len(changes), len(names))
     alike_s = simulate(
         work,
         target.placement,
@@ -309,9 +300,8 @@ def simulate_solves(
             for apart_s in (0.0, work.apart_s)
             for each in scenarios
         ],
-        laws=work.laws,
-        dependence=replace(work.dependence, persistent=0.0),
         seed=(seed, 0),
+        dependence=replace(work.dependence, persistent=0.0),
     ).reshape(2, len(changes))
     drawn_s = np.empty((replicas, 2, len(changes)))
     for replica in range(replicas):
@@ -319,16 +309,19 @@ def simulate_solves(
             work,
             target.placement,
             [each[name] for name in ("typical", CAPPED) for each in scenarios],
-            laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
-            dependence=work.dependence,
             seed=(seed, replica + 1),
+            laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
         ).reshape(2, len(changes))
     # A simulation without noise rests on no law: it is held to a replay without noise.
-    checked = {
-        each: check_of(work, recorded, seed, noise=each)
-        for each in {float(change.noise > 0.0) for change in changes}
-    }
-    replayed = {each: walk(program, Change(noise=each), level, with_path=False) for each in checked}
+    kinds = sorted({float(change.noise > 0.0) for change in changes})
+    checks_s = simulate(
+        work,
+        recorded,
+        [Case(latency=program.costs.median_s, capped=True, noise=each) for each in kinds],
+        seed=(seed, 0),
+    )
+    checked = dict(zip(kinds, checks_s.tolist(), strict=True))
+    replayed = {each: walk(program, Change(noise=each), level, with_path=False) for each in kinds}
     found = []
     for number, change in enumerate(changes):
         noisy = float(change.noise > 0.0)
@@ -346,7 +339,6 @@ def simulate_solves(
                 outside_s=outside_s,
                 check_s=checked[noisy] + there.total_s - there.iterating_s,
                 recorded_s=there.total_s,
-                endless=work.tail_index >= 1.0 and change.noise > 0.0,
             )
         )
     return found
@@ -363,7 +355,6 @@ def solve_of(
     outside_s: float,
     check_s: float,
     recorded_s: float,
-    endless: bool,
 ) -> SimulatedSolve:
     """Put simulated times together.
 
@@ -371,8 +362,6 @@ def solve_of(
     ----------
     scenarios_s : mapping of str to float
         Without the time outside the bodies, as the replicas.
-    endless : bool
-        Whether the noise has no mean.
     """
     typical_s = scenarios_s["typical"]
     drawn = np.append(drawn_s, typical_s)
@@ -389,6 +378,7 @@ def solve_of(
     outside = sorted((outside_s, before_s * grown))
     # The simulation misses the recorded ranks by as much as it may miss others.
     miss = recorded_s / check_s if check_s > 0.0 else 1.0
+    endless = work.tail_index >= 1.0 and case.noise > 0.0  # the noise has no mean
     return SimulatedSolve(
         ranks=target.placement.ranks,
         nodes=target.placement.nodes,
@@ -426,21 +416,6 @@ def spread_of(drawn_s: Times) -> tuple[float, float]:
         for sign in (-1.0, 1.0)
     )
     return float(np.exp(middle - low)), float(np.exp(middle + high))
-
-
-def check_of(work: LocalWork, recorded: Placement, seed: int, noise: float) -> float:
-    """Return the time of the bodies on the recorded ranks, without noise beyond the recorded."""
-    case = Case(latency=work.program.costs.median_s, capped=True, noise=noise)
-    return float(
-        simulate(
-            work,
-            recorded,
-            [case],
-            laws=work.laws,
-            dependence=work.dependence,
-            seed=(seed, 0),
-        )[0]
-    )
 
 
 def refuse_change(work: LocalWork, change: Change) -> None:

@@ -178,21 +178,6 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, why)
 
 
-class HelpAll(argparse.Action):
-    """Print the help of a verb with all its options, and exit."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """Print it."""
-        parser.print_help()
-        parser.exit()
-
-
 def show_common(parser: argparse.ArgumentParser, common: Sequence[str]) -> None:
     """Leave only the common options of a verb, and the way to the others, in its help."""
     kept = {"--help", "--help-all", *common}
@@ -297,7 +282,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
             verb.add_arguments(sub)
             common: Sequence[str] = getattr(verb, "COMMON", ())
             if common:
-                sub.add_argument("--help-all", action=HelpAll, nargs=0, help="list all options")
+                sub.add_argument("--help-all", action="help", help="list all options")
             if common and not set(words) & {"--help-all", "--completion"}:
                 show_common(sub, common)
             parser.called = sub.prog

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hindmost.errors import DataError, HindmostError, UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.files import read_bytes, user_folder
 from hindmost.parsing import parse_toml
 from hindmost.records import RecordError
@@ -28,15 +28,12 @@ class Document:
     source : bytes
         As it stands in the file.
     data : dict
-    fault : type of HindmostError
-        What is raised where the text is not what it should be.
     """
 
     name: str
     text: str
     data: dict[str, Any]
     source: bytes
-    fault: type[HindmostError] = DataError
 
     @contextmanager
     def errors(self, *path: str | int) -> Iterator[None]:
@@ -45,7 +42,7 @@ class Document:
             yield
         except RecordError as error:
             said = str(error.below(*path)).replace("allowed: an object", "allowed: a table")
-            raise self.fault(f"{self.name}: {said}") from None
+            raise DataError(f"{self.name}: {said}") from None
 
 
 def profiles_path() -> Path:
@@ -56,33 +53,33 @@ def profiles_path() -> Path:
     return user_folder("XDG_CONFIG_HOME", ".config") / "hindmost" / "machines.toml"
 
 
-def read_document(path: Path, fault: type[HindmostError] = DataError) -> Document:
+def read_document(path: Path) -> Document:
     """Read a TOML file.
 
     Raises
     ------
     UsageError
         There is no such file, or it cannot be read.
-    HindmostError
-        It is not TOML: with line and column. `fault` says which error.
+    DataError
+        It is not TOML: with line and column.
     """
     try:
         data = read_bytes(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
     try:
-        return replace(parse_document(data.decode(), str(path), fault), source=data)
+        return replace(parse_document(data.decode(), str(path)), source=data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise fault(f"{path}:{line}: not UTF-8; TOML has to be.") from error
+        raise DataError(f"{path}:{line}: not UTF-8; TOML has to be.") from error
 
 
-def parse_document(text: str, name: str, fault: type[HindmostError] = DataError) -> Document:
+def parse_document(text: str, name: str) -> Document:
     """Read a TOML text; see `read_document`."""
     source = text.encode()
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
         data = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
-        raise fault(f"{name}: not TOML: {error}.") from error
-    return Document(name=name, text=text, data=data, source=source, fault=fault)
+        raise DataError(f"{name}: not TOML: {error}.") from error
+    return Document(name=name, text=text, data=data, source=source)

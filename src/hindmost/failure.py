@@ -13,16 +13,13 @@ from hindmost.statuses import BROKEN_PIPE, DEFECT, INTERRUPTED
 
 TRACEBACK = "HINDMOST_TRACEBACK"
 """Environment variable: 1 prints the traceback of a failure."""
-MOST = 4000
-"""Maximum characters of the text of an exception, which may quote a file."""
 PACKAGE = Path(__file__).parent
 
 
 def describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit status for an exception; no message for a broken pipe."""
     if isinstance(error, HindmostError):
-        said = str(error)
-        return (f"{said[:MOST]}..." if len(said) > MOST else said), error.exit_status
+        return str(error), error.exit_status
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -36,7 +33,6 @@ def describe(error: BaseException) -> tuple[str, int]:
         said = f" ({error})" if str(error) else ""
         return f"out of memory{said}, {place_of(error)}. {report}", DEFECT
     said = " ".join(str(error).split())
-    said = f"{said[:MOST]}..." if len(said) > MOST else said
     return (
         f"internal error, {place_of(error)}: {type(error).__name__}{': ' if said else ''}{said}. "
         f"{report}",

@@ -1,4 +1,4 @@
-"""JSON and TOML, parsed within limits; `hindmost.records` checks what they hold."""
+"""JSON and TOML, parsed strictly; `hindmost.records` checks what they hold."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ from hindmost.printable import one_line
 
 SHOWN = 40
 """Characters of a value in a message."""
-MOST_DEPTH = 64
-"""Lists and objects inside each other; what reads them may recurse."""
+TOO_DEEP = "lists and objects are nested too deep"
 PLAIN_NAME = r"\A(?!\.)[^/\x00]{1,255}\Z"
 """Names of files in a folder, and of nothing outside of it."""
 LARGEST = 1 << 63
 """Whole numbers beyond it are none of ours, and fit into no array."""
-
-
-class DepthError(ValueError):
-    """Lists and objects are nested too deep."""
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -32,11 +27,9 @@ def parse_json(text: str | bytes) -> Any:
         It is not JSON, nested too deep, or an object has a key twice.
     """
     try:
-        value = json.loads(text, object_pairs_hook=once_each)
+        return json.loads(text, object_pairs_hook=once_each)
     except RecursionError:
-        raise ValueError(too_deep()) from None
-    check_depth(value)
-    return value
+        raise ValueError(TOO_DEEP) from None
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,43 +60,21 @@ def plain_number(text: str) -> float:
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML; raises a ValueError (`tomllib.TOMLDecodeError`) as `parse_json` does."""
     try:
-        value = tomllib.loads(text)
-        check_depth(value)
-    except (RecursionError, DepthError):
-        raise tomllib.TOMLDecodeError(too_deep()) from None
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError(TOO_DEEP) from None
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # Python's own words name a function of Python
         raise tomllib.TOMLDecodeError("a number has more digits than can be read") from None
-    return value
-
-
-def too_deep() -> str:
-    """Say that JSON is nested too deep."""
-    return f"lists and objects are nested deeper than {MOST_DEPTH}"
-
-
-def check_depth(value: Any) -> None:
-    """Raise a DepthError if a value of JSON is nested too deep."""
-    level = [value]
-    for _ in range(MOST_DEPTH + 1):
-        inner: list[Any] = []
-        for each in level:
-            if isinstance(each, dict):
-                inner.extend(each.values())
-            elif isinstance(each, list):
-                inner.extend(each)
-        level = inner
-        if not level:
-            return
-    raise DepthError(too_deep())
 
 
 def shown(value: Any) -> str:
     """Return a value as JSON and TOML write it, on one short line."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, TypeError):  # more digits than Python writes, or keys that JSON lacks
+    # More digits than Python writes, keys that JSON lacks, or nested too deep.
+    except (ValueError, TypeError, RecursionError):
         text = type(value).__name__
     text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
     return one_line(text)

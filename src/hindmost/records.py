@@ -43,7 +43,7 @@ import msgspec
 
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.output import plain
-from hindmost.parsing import LARGEST, shown
+from hindmost.parsing import LARGEST, TOO_DEEP, shown
 from hindmost.printable import one_line
 from hindmost.text import choose
 
@@ -117,6 +117,8 @@ def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: b
         raise explained(error, kind, value).below(*path) from None
     except RecordError as error:
         raise error.below(*path) from None
+    except RecursionError:
+        raise RecordError(TOO_DEEP, *path, found=value) from None
 
 
 def check_version(version: Any, newest: int, where: object) -> int:

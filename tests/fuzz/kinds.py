@@ -28,7 +28,7 @@ from tests.jobs.conftest import STUDY, plan_of
 from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.cli import main
 from hindmost.documents import parse_document
-from hindmost.errors import HindmostError, UsageError
+from hindmost.errors import HindmostError
 from hindmost.harness.adaptive.checkpoint import read_part, read_setting
 from hindmost.harness.adaptive.decks import deck_of
 from hindmost.harness.runfile.checksum import append_checksum
@@ -136,7 +136,7 @@ def checkpoint(folder: Path) -> Specimen:
 
     def read() -> None:
         setting = read_setting(target)
-        deck_of(parse_document(setting.deck, str(target), UsageError))
+        deck_of(parse_document(setting.deck, str(target)))
         read_part(target, setting, Solo())
 
     return Specimen(

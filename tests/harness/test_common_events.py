@@ -151,8 +151,7 @@ def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
         kind=kind,
         rows=np.array([0]),
         places=[[[2]]],
-        grouped=False,
-        in_context=False,
+        known=frozenset({"needs"}),
         sources=[[1]],
     )
     one = np.ones((1, 1), np.float32)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.harness.test_bodies import GMRES, recording
 
-from hindmost.harness.recorder.bodies import find_bodies, generic_bodies
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import Ending
@@ -79,6 +78,7 @@ def monitored(iteration: int, at_ns: int) -> tuple[str, int, int]:
     return (f"I{iteration}", at_ns, at_ns)
 
 
+ANY = replace(GMRES, generic="another solver")
 GENERIC = recording(
     monitored(0, 1500),
     ("wait", 1600, 1700),
@@ -91,7 +91,7 @@ GENERIC = recording(
 
 
 def test_generic_bodies_last_from_monitor_to_monitor() -> None:
-    bodies = generic_bodies(GENERIC)
+    bodies = ANY.bodies(GENERIC)
     np.testing.assert_allclose(bodies.duration, [500e-9, 1000e-9])
     np.testing.assert_allclose(bodies.phase_duration.sum(axis=1), bodies.duration, rtol=1e-6)
     np.testing.assert_allclose(bodies.phase_duration[:, PHASES.index("wait")], [100e-9, 0])
@@ -101,26 +101,17 @@ def test_generic_bodies_last_from_monitor_to_monitor() -> None:
 
 def test_a_solve_without_monitors_is_one_body_unless_records_were_lost() -> None:
     alone = recording(("wait", 1600, 1700), ("halo", 2300, 2400))
-    bodies = generic_bodies(alone)
+    bodies = ANY.bodies(alone)
     np.testing.assert_allclose(bodies.duration, [bodies.solve_time_s])
     assert (bodies.lead_in_s, bodies.lead_out_s) == (0.0, 0.0)
-    assert generic_bodies(replace(alone, lost=3)).duration.size == 0
-
-
-def test_without_mpi_no_time_is_work() -> None:
-    unseen = replace(GENERIC, mpi_seen=False)
-    bodies = generic_bodies(unseen)
-    columns = dict(zip(PHASES, bodies.phase_duration.T, strict=True))
-    np.testing.assert_allclose(columns["unclassified"], bodies.duration, rtol=1e-6)
-    assert not columns["local"].any()
-    assert bodies.events is None
+    assert ANY.bodies(replace(alone, lost=3)).duration.size == 0
 
 
 def test_a_last_cycle_may_find_that_the_solve_has_converged() -> None:
     stream = recording(
         *((letter, 1500 + 100 * at, 1500 + 100 * at) for at, letter in enumerate("NONONN"))
     )
-    bodies = find_bodies(stream, GMRES, "gmres")
+    bodies = GMRES.bodies(stream)
     assert bodies.duration.size == 2
     assert bodies.restart_duration.size == 0
     parts = bodies.lead_in_s + bodies.duration.sum() + bodies.lead_out_s
@@ -130,9 +121,7 @@ def test_a_last_cycle_may_find_that_the_solve_has_converged() -> None:
 def test_activities_of_a_body_are_differences_of_totals() -> None:
     totals = np.array([[10, 5], [40, 25], [60, 105]])  # at the three marks below
     three = recording(("N", 1500, 1500), ("O", 1600, 1600), ("N", 1700, 1700))
-    bodies = find_bodies(
-        replace(three, activity_names=("MatMult", "other"), activity_ns=totals), GMRES, "gmres"
-    )
+    bodies = GMRES.bodies(replace(three, activity_names=("MatMult", "other"), activity_ns=totals))
     assert bodies.activities == ("MatMult", "other")
     assert bodies.activity_duration is not None
     np.testing.assert_allclose(bodies.activity_duration, [[50e-9, 100e-9]], rtol=1e-6)

@@ -14,7 +14,7 @@ from tests.harness.test_bodies import GMRES, recording
 from tests.planned_noise import planned_ns
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.recorder.bodies import DETOUR, find_bodies
+from hindmost.harness.recorder.bodies import DETOUR
 from hindmost.harness.recorder.build import recorder_library
 from hindmost.harness.recorder.injection import (
     Law,
@@ -196,7 +196,7 @@ def test_detours_are_a_phase_and_the_books_close() -> None:
     for place, begin, end in ((0, 1200, 1210), (3, 1800, 1850), (5, 2200, 2300), (9, 3100, 3130)):
         records[place] = (begin, end, DETOUR, 0, 0, 0)
     disturbed = replace(plain, records=records, injecting=True)
-    before, after = (find_bodies(each, GMRES, "gmres") for each in (plain, disturbed))
+    before, after = (GMRES.bodies(each) for each in (plain, disturbed))
     assert after.phases == (*PHASES, INJECTED)
     assert after.injected is not None
     np.testing.assert_allclose(after.injected, [150e-9, 0.0])
@@ -218,8 +218,7 @@ def test_detours_are_a_phase_and_the_books_close() -> None:
 
 
 def test_a_run_without_noise_has_no_such_phase() -> None:
-    bodies = find_bodies(recording(("N", 1100, 1100), ("O", 1200, 1200), ("N", 1500, 1500)),
-                         GMRES, "gmres")  # fmt: skip
+    bodies = GMRES.bodies(recording(("N", 1100, 1100), ("O", 1200, 1200), ("N", 1500, 1500)))
     assert bodies.phases == PHASES
     assert bodies.injected is None
 
@@ -308,7 +307,7 @@ def test_a_text_of_two_columns_is_a_trace(tmp_path: Path) -> None:
 
 
 WRONG_TEXTS = {
-    "1 2\n3 4 5\n": "line 2 is '3 4 5'",
+    "1 2\n3 4 5\n": "columns changed from 2 to 3",
     "0.001 0.0001\n0.002 0.0001\n": "in whole nanoseconds",
     "1 5000\n401 6000\n": "both in nanoseconds",
     "1000 10\n": "fewer than 2 detours",
@@ -387,7 +386,7 @@ WRONG_FORMATS = {
     NETGAUGE.replace("[ns]\tself", "[ms]\tself").replace("duration [ns]", "duration [ms]"): "sever",
     "# start [s] duration [s]\n0 1\n1e9 1\n": "is its unit right?",
     "# Fixed Work Quantum\n# duration [us]\n0 10\n1 10\n2 10\n": "no noise to inject",
-    "# start [us] duration [us]\n0 -1\n5 1\n": "line 2 is '0 -1'",
+    "# start [us] duration [us]\n0 -1\n5 1\n": "two columns of times",
 }
 
 

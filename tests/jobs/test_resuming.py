@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -157,25 +156,6 @@ def test_a_scheduler_that_cannot_be_asked_lets_nothing_be_submitted(
     assert len(scheduler.submitted) == 1
 
 
-def test_a_second_look_that_fails_lets_nothing_be_submitted(
-    make: Make, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = make([writes(0)])
-    begin(study, scheduler)
-    scheduler.set("job-1", JobState.RUNNING)
-    look, looks = scheduler.look, iter((True, False))
-
-    def once(ids: Sequence[str]) -> dict[str, Job]:
-        if next(looks):
-            return look(ids)
-        raise MissingError("squeue did not answer")
-
-    monkeypatch.setattr(scheduler, "look", once)
-    with pytest.raises(MissingError, match="did not answer"):
-        resume(study, scheduler)
-    assert len(scheduler.submitted) == 1
-
-
 def test_a_job_that_cannot_be_written_down_is_cancelled(
     make: Make, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,10 +177,9 @@ def test_jobs_that_ended_are_not_cancelled(make: Make, scheduler: PretendedSched
     begin(study, scheduler)
     scheduler.set("job-2", JobState.FAILED)
     scheduler.set("job-3", JobState.STUCK)
-    done = cancel(study, scheduler)
-    assert (done.cancelled, done.left) == (("job-1", "job-3"), ())
+    assert cancel(study, scheduler) == (("job-1", "job-3"), ())
     assert scheduler.cancelled == ["job-1", "job-3"]
-    assert cancel(study, scheduler).cancelled == ()
+    assert cancel(study, scheduler) == ((), ())
 
 
 def test_a_job_that_does_not_end_is_named(
@@ -209,9 +188,9 @@ def test_a_job_that_does_not_end_is_named(
     study = make([writes(n) for n in range(2)], allocations=2)
     begin(study, scheduler)
     monkeypatch.setattr(scheduler, "cancel", lambda ids: scheduler.set("job-1", JobState.CANCELLED))
-    done = cancel(study, scheduler, ending_s=0.0)
-    assert done.cancelled == ("job-1",)
-    assert [job.id for job in done.left] == ["job-2"]
+    cancelled, left = cancel(study, scheduler, ending_s=0.0)
+    assert cancelled == ("job-1",)
+    assert [job.id for job in left] == ["job-2"]
 
 
 def test_a_study_is_submitted_once_and_kept_to_the_byte(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.read import example, read_study, shipped_studies, study_of
+from hindmost.jobs.verbs.plan import warnings
 
 SHIPPED = {
     "adaptive-decks", "collectives", "gmres-noise", "ice-flow-noise", "noise-sweep", "solvers",
@@ -46,7 +47,7 @@ def test_a_study_plans_on_two_cores(name: str, tmp_path: Path) -> None:
     assert plan.study == name
     assert {run.ranks for run in plan.runs} == {1, 2}
     assert {run.nodes for run in plan.runs} == {1}
-    assert not any(run.split for run in plan.runs)
+    assert warnings(plan) == []
     assert all(any("{out}" in word for word in run.command) for run in plan.runs)
 
 
@@ -57,7 +58,7 @@ def test_a_study_plans_as_it_is_on_a_cluster(name: str, tmp_path: Path) -> None:
     plan = make_plan(read_study(name, profiles=profiles))
     assert plan.machine.name == "site"
     assert max(run.nodes for run in plan.runs) == -(-max(run.ranks for run in plan.runs) // 64)
-    assert not any(run.split for run in plan.runs)
+    assert warnings(plan) == []
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
@@ -127,3 +128,11 @@ def test_the_example_names_every_key() -> None:
     keys = {field.name for field in fields(MachineProfile)} - {"name", "launch_template"}
     assert keys <= named
     assert {"study", "run", "sweep", "pack", "limits", "collect"} <= named
+
+
+@pytest.mark.parametrize("name", ["static-scaling", "strong-scaling", "collectives"])
+def test_a_study_has_the_points_that_a_model_needs(name: str, tmp_path: Path) -> None:
+    study = read_study(name, profiles=tmp_path / "none")
+    swept = {axis.names[0]: axis.settings for axis in study.sweep}
+    assert max(map(len, swept.values())) >= 5
+    assert len(swept["unknowns" if name == "static-scaling" else "ranks"]) >= 5

@@ -44,13 +44,10 @@ from pathlib import Path
 from hindmost.harness.recorder.library import load
 load()
 from hindmost.harness import mpi
-from hindmost.harness.live.feed import FeedOptions, LiveFeed
+from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.runfile.bodies import PHASES
 comm = mpi.start()
-wanted = FeedOptions(
-    workload="loop", runs=1, phases=(*PHASES, "hydro"), own_totals=True
-)
-with LiveFeed(Path("."), comm, wanted) as feed:
+with LiveFeed(Path("."), comm, "loop", 1, (*PHASES, "hydro")) as feed:
     feed.begin("mine", 1, 40)
     for step in range(1, 41):
         time.sleep(0.002)

@@ -12,10 +12,8 @@ from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
-from hindmost.analysis.runs.efficiency.of_run import body_block
+from hindmost.analysis.runs.efficiency.of_run import local_work
 from hindmost.analysis.runs.tallies import Block
-from hindmost.harness.recorder.bodies import with_regions
-from hindmost.harness.recorder.library import RECORD
 from hindmost.models.events import EventKind
 
 START = """
@@ -61,7 +59,7 @@ class Recorded:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Record the loops on two ranks, one after the other in one program."""
     folder = tmp_path_factory.mktemp("loops")
-    done = starter(folder)(2, script=START + UNKNOWN + MARKED + AHEAD + NESTED + MANY + PIECES)
+    done = starter(folder)(2, script=START + UNKNOWN + MARKED + AHEAD + NESTED + MANY + LONG)
     assert done.returncode == 0, done.stderr
     return Recorded(folder, done.stdout)
 
@@ -74,8 +72,8 @@ def test_files_and_unknown_requests_are_unclassified_and_no_work(recorded: Recor
     spent = run.phase("unclassified")
     assert (spent > 0.0).all()
     assert (run.work < run.durations - spent + 1e-9).all()
-    block = body_block(Block(run, slice(None)))
-    assert (block.local < run.durations - spent + 1e-6).all()
+    local, _ = local_work(Block(run, slice(None)))
+    assert (local < run.durations - spent + 1e-6).all()
     assert set(run.variable("event_kind").ravel().tolist()) == {EventKind.REDUCE}
 
 
@@ -105,43 +103,24 @@ def test_more_requests_than_the_table_holds(recorded: Recorded) -> None:
     assert (run.phase("wait")[1] > 0.0).all()
 
 
-PIECES = """
-loop.PIECE = 64
-for name, calls in (
-    ("grown", lambda step: 10 + 5 * step),
-    ("sudden", lambda step: 1000 if step == 9 else 1),
-    ("long", lambda step: 10),
-):
-    loop.MOST_RECORDS = 100 if name == "long" else 1 << 24
-    with hindmost.record(name + ".h5", comm) as recorder:
-        for step in range(40):
-            with recorder.iteration():
-                for _ in range(calls(step)):
-                    comm.Allreduce(MPI.IN_PLACE, box)
+LONG = """
+loop.MOST_RECORDS = 105
+with hindmost.record("long.h5", comm) as recorder:
+    for _ in range(40):
+        with recorder.iteration():
+            for _ in range(10):
+                comm.Allreduce(MPI.IN_PLACE, box)
 """
-
-
-@pytest.mark.mpi
-def test_memory_for_records_grows_between_iterations(recorded: Recorded) -> None:
-    grown = hindmost.open(recorded.folder / "grown.h5").variable("event_kind")
-    counts = np.count_nonzero(grown == EventKind.REDUCE, axis=1)
-    assert counts.tolist() == [10 + 5 * step for step in range(40)]
-    run = hindmost.open(recorded.folder / "sudden.h5")
-    assert_books_close(run)
-    assert (run.bodies, run.header.complete) == (9, False)  # those before the records were lost
-    assert run.variable("event_kind").tolist() == [[EventKind.REDUCE]] * 9
-    assert run.header.records_lost > 1000
-    assert "records found no room in memory" in run.header.spec["failure"]
 
 
 @pytest.mark.mpi
 def test_a_long_loop_keeps_the_iterations_for_which_there_is_memory(recorded: Recorded) -> None:
     run = hindmost.open(recorded.folder / "long.h5")
     assert_books_close(run)
-    # Two pieces of five iterations, then one that is filled: 64 calls.
-    assert (run.bodies, run.header.complete) == (16, False)
-    assert np.count_nonzero(run.variable("event_kind"), axis=1).tolist() == [10] * 16
-    assert run.header.records_lost == 2 * (400 - 164)
+    assert (run.bodies, run.header.complete) == (10, False)
+    assert run.variable("event_kind").tolist() == [[EventKind.REDUCE] * 10] * 10
+    assert run.header.records_lost == 2 * (400 - 105)
+    assert "records found no room in memory" in run.header.spec["failure"]
 
 
 MARKED = """
@@ -173,7 +152,7 @@ def test_a_phase_that_takes_all_is_no_work_in_events_either(recorded: Recorded) 
     both = marked[:, :, 1].astype(float) + marked[:, :, 2]
     assert (run.phase("wait") >= both - 1e-6).all()  # events are in single precision
     np.testing.assert_allclose(
-        body_block(Block(run, slice(None))).local[:-1], run.work[:-1], atol=1e-6
+        local_work(Block(run, slice(None)))[0][:-1], run.work[:-1], atol=1e-6
     )
 
 
@@ -251,16 +230,3 @@ def test_a_loop_of_solves(ranks: Ranks, tmp_path: Path) -> None:
     for row in kinds.tolist():
         assert 60 <= row.count(EventKind.REDUCE) < 70
         assert 20 <= row.count(EventKind.RECEIVE) < 25
-
-
-def test_regions_are_filled_by_the_calls_in_them() -> None:
-    records = np.zeros(4, RECORD)
-    records["begin_ns"] = [10, 120, 160, 300]
-    records["end_ns"] = [20, 130, 170, 310]
-    records["what"] = [-1, -2, -3, -4]
-    regions = np.array([[100, 200], [220, 250], [290, 320]])
-    found = with_regions(records, regions, no_call=9)
-    assert found["begin_ns"].tolist() == [10, 100, 130, 220, 290]
-    assert found["end_ns"].tolist() == [20, 130, 200, 250, 320]
-    assert found["what"].tolist() == [-1, -2, -3, -10, -4]
-    assert with_regions(records, np.empty((0, 2), np.int64), no_call=9) is records

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.conftest import Ranks
 from tests.documents import as_declared
-from tests.mpi.commands import Done, run_several
 
+from hindmost.errors import UsageError
+from hindmost.harness.probes.checkpoint import measure_checkpoint
 from hindmost.harness.runfile.machine_file import read_machine
 
 pytestmark = pytest.mark.mpi
@@ -58,7 +59,7 @@ def test_all_probes_fill_the_machine_file(ranks: Ranks, tmp_path: Path) -> None:
     assert [each["rank"] for each in content["samples"]["noise"]["ranks"]] == [0, 1]
     sizes = content["samples"]["network"]["within"]["sizes"]
     assert [each["bytes"] for each in sizes][:3] == [0, 2, 4]
-    assert all(len(each["seconds"]) >= 3 for each in sizes)
+    assert all(each["seconds"] for each in sizes)
     busy = content["samples"]["grind"]["sizes"][-1]["phases"]["hydro"]
     assert [len(repeats) for repeats in busy] == [2, 2]  # by rank
     origin = content["provenance"]["network"]
@@ -85,14 +86,6 @@ def test_one_rank_leaves_out_the_network(ranks: Ranks, tmp_path: Path) -> None:
     assert "mpiexec -n 2 hindmost probe network" in messages(done.stderr)[0]
 
 
-BAD: dict[str, tuple[list[str], int, str]] = {
-    "another machine's file": (["noise", "--out", "elsewhere.json"], 2, "another machine"),
-    "no place for checkpoints": (["checkpoint", "--quick", "--dir", "absent"], 2, "--dir"),
-}
-
-LAUNCHED = ("no place for checkpoints",)
-"""What ends all ranks, each by itself."""
-
 ELSEWHERE: dict[str, Any] = {
     "schema": "hindmost-machine",
     "version": 1,
@@ -102,27 +95,20 @@ ELSEWHERE: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder, and what became in one launch of bad commands that end in order."""
-    folder = tmp_path_factory.mktemp("refused")
-    (folder / "elsewhere.json").write_text(json.dumps(ELSEWHERE))
-    commands = {name: ["probe", *BAD[name][0]] for name in BAD if name not in LAUNCHED}
-    return folder, run_several(folder, 2, commands)
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_has_one_message(
-    ranks: Ranks, refused: tuple[Path, dict[str, Done]], name: str
+def test_the_file_of_another_machine_is_refused_with_one_message(
+    ranks: Ranks, tmp_path: Path
 ) -> None:
-    words, status, word = BAD[name]
-    alone = name in LAUNCHED
-    folder, several = refused
-    done = ranks(2, "probe", *words) if alone else several[name]
-    assert done.returncode == status, done.stderr
+    (tmp_path / "elsewhere.json").write_text(json.dumps(ELSEWHERE))
+    done = ranks(2, "probe", "noise", "--out", "elsewhere.json")
+    assert done.returncode == 2, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
-    assert word in done.stderr
-    assert json.loads((folder / "elsewhere.json").read_text()) == ELSEWHERE
+    assert "another machine" in done.stderr
+    assert json.loads((tmp_path / "elsewhere.json").read_text()) == ELSEWHERE
+
+
+def test_a_folder_without_room_for_checkpoints_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be written there"):
+        measure_checkpoint(tmp_path / "absent", repeats=1)
 
 
 COLD_CACHE = """

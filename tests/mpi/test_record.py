@@ -161,7 +161,7 @@ def test_misuse_is_refused(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", ["", "x" * 1001, "a\0b", "two\nlines", "\ud800", 7], ids=ascii)
+@pytest.mark.parametrize("name", ["", "a\0b", "two\nlines", "\ud800", 7], ids=ascii)
 def test_names_that_no_file_can_keep_are_refused_at_once(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="name"):
         hindmost.record(tmp_path / "run.h5", name=name)

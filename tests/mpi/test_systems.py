@@ -107,9 +107,9 @@ for path in sorted(Path("matrices").iterdir()):
     dense = gathered(system.matrix)
     if comm.rank == 0:
         found[path.name] = dense.tolist()
-size = matrix_file.rows_in(Path("hermitian.mtx"), complex_numbers=True)
+read = matrix_file.read_rows(Path("hermitian.mtx"), PETSc, comm, complex_numbers=True)
+(starts, columns, values), size = read
 own = own_rows(size, PETSc, comm)
-starts, columns, values = matrix_file.read_rows(Path("hermitian.mtx"), own, comm.tompi4py())
 rows = np.repeat(np.arange(*own), np.diff(starts))
 parts = comm.tompi4py().gather((rows, columns, values))
 if comm.rank == 0:
@@ -268,7 +268,10 @@ DENSE = b"%%MatrixMarket matrix array real general\n"
 PACKED = gzip.compress(REAL + b"2 2 9999\n" + b"1 1 1\n" * 9999)
 BAD = {
     "text.mtx": (b"Hello, world.\n", "neither a matrix in PETSc's binary format nor"),
-    "complex.mtx": (REAL.replace(b"real", b"complex") + b"1 1 1\n1 1 1 0\n", "'complex general'"),
+    "complex.mtx": (
+        REAL.replace(b"real", b"complex") + b"1 1 1\n1 1 1 0\n",
+        "complex numbers, but this PETSc has real",
+    ),
     "dense.mtx": (REAL.replace(b"coordinate", b"array") + b"1 1\n1\n", "a dense matrix"),
     "wide.mtx": (REAL + b"2 3 1\n1 1 1\n", "2 rows and 3 columns"),
     "beyond.mtx": (REAL + b"2 2 2\n1 1 1\n3 1 1\n", "Row index out of bounds"),
@@ -283,10 +286,13 @@ BAD = {
         + np.array([1.0, np.nan], ">f8").tobytes(),
         "not a finite number",
     ),
-    "cut.petsc": (np.array([1211216, 3, 3, 4], ">i4").tobytes(), "does not fit the matrix"),
+    "cut.petsc": (
+        np.array([1211216, 3, 3, 4], ">i4").tobytes(),
+        "16 bytes do not fit a sparse matrix",
+    ),
     "complex.petsc": (
         np.array([1211216, 1, 1, 1, 1, 0], ">i4").tobytes() + bytes(16),
-        "a complex matrix for a real PETSc?",
+        "numbers of 8 bytes",
     ),
     "wide.petsc": (
         np.array([1211216, 2, 3, 2, 1, 1, 0, 2], ">i4").tobytes() + np.ones(2, ">f8").tobytes(),

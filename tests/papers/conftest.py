@@ -23,13 +23,15 @@ holds = pytest.mark.papers
 """Names the figures and tables, as ``Krylov fig. 1``, whose values a test holds."""
 
 
-def drawn(out: Path, *words: str | Path) -> dict[str, Values]:
+def drawn(out: Path, *words: str | Path, file: str = "*.csv") -> dict[str, Values]:
     """Draw one figure, and return its series.
 
     Parameters
     ----------
     *words : str or Path
         Files, the name of the figure as ``--figure=NAME``, and further options.
+    file : str
+        A pattern of its name.
 
     Returns
     -------
@@ -37,8 +39,8 @@ def drawn(out: Path, *words: str | Path) -> dict[str, Values]:
         Rows of the figure's CSV file by name of the series; cells without a number are NaN.
     """
     assert main(["plot", *map(str, words), "--csv", "--out", str(out)]) == 0
-    [file] = out.glob("*.csv")
-    with file.open(newline="") as lines:
+    [path] = out.glob(file)
+    with path.open(newline="") as lines:
         rows = list(csv.reader(lines))[1:]
     found: dict[str, list[list[float]]] = defaultdict(list)
     for name, *cells in rows:

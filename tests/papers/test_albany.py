@@ -49,8 +49,8 @@ def test_nights_are_drawn_with_the_levels_between_changes(tmp_path: Path) -> Non
 def p_values(tmp_path: Path, values: Values, algorithm: int) -> tuple[Values, list[int]]:
     """Return night and p-value of the figure's curve, and the changes that it marks."""
     folder = write_case(tmp_path / f"nights-{algorithm}", ant=values)
-    figure = drawn(tmp_path / f"p-{algorithm}", folder, "--figure=p-values", "--series=ant",
-                   f"--algorithm={algorithm}")  # fmt: skip
+    words = (folder, "--figure=p-values", "--series=ant")
+    figure = drawn(tmp_path / f"p-{algorithm}", *words, file=f"*-algorithm-{algorithm}-*.csv")
     changes = figure.get("changes", np.empty((0, 5)))
     curve = figure["p-value of a change"][:, [1, 3]]
     return curve[np.isfinite(curve[:, 1])], sorted(set(changes[:, 1].astype(int).tolist()))

@@ -61,7 +61,7 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
 
 def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
     """Return a ratio as the page reads it; days are counted from 1970."""
-    now, came_from = history.now.ratio, history.now.drifts_from
+    now, came_from = history.ratios[-1], history.drifts_from
     return {
         "of": pair,
         "borders": [day_of(history.labels[change.index]) for change in history.changes],
@@ -71,7 +71,7 @@ def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
         ],
         "regimes": [
             [five(float(np.log(each))) for each in (ratio.value, *(ratio.interval or ()))]
-            for ratio in (regime.ratio for regime in history.regimes)
+            for ratio in history.ratios
         ],
         "outliers": [day_of(history.labels[place]) for place in np.flatnonzero(~history.plain)],
         "drift": None if came_from is None else five(100.0 * (now.value / came_from - 1.0)),

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
-from hindmost.analysis.readers.json_values import JsonObject, member, read_object
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
+from hindmost.analysis.readers.json_values import JsonObject, inner, member, read_object
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.errors import DataError
@@ -73,15 +73,6 @@ def _kind(name: str, described: JsonObject) -> tuple[str, str]:
     begin = re.split(r"[_A-Z]", name.rsplit(".", 1)[-1], maxsplit=1)[0]
     timer, unit = KINDS.get(begin, ("track", ""))
     return str(described.get("type") or timer), str(described.get("unit") or unit)
-
-
-def _columns(name: str, result: Any, columns: list[str], where: str) -> JsonObject:
-    """Return the columns of a benchmark by name."""
-    if isinstance(result, list):
-        return dict(zip(columns, result, strict=False))
-    if result is None or isinstance(result, int | float):
-        return {"result": result}
-    raise DataError(f"{where}: {name} should be a list.")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -149,11 +140,9 @@ def _benchmark(
             yield session.result(case, {timer: value}, units={timer: unit}, errors={timer: error})
 
 
-def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    path = source.path
+def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     data = read_object(path)
-    about = data.get("params")
-    machine = about.get("machine") if isinstance(about, dict) else None
+    machine = inner(data, "params").get("machine")
     commit = member(data, "commit_hash", str, f"{path}:")
     environment = str(data.get("env_name") or path.stem.partition("-")[2])
     session = Session(
@@ -167,16 +156,12 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     described = _described(path, remarks)
     columns = [str(each) for each in _listed(data.get("result_columns"))]
     for name, result in member(data, "results", dict, f"{path}:").items():
+        # A single number or null stands for a benchmark without parameters, or that failed.
+        values = result if isinstance(result, list) else [result]
+        by_column = dict(zip(columns if values is result else ["result"], values, strict=False))
         try:
             found = list(
-                _benchmark(
-                    name,
-                    _columns(name, result, columns, str(path)),
-                    described.get(name, {}),
-                    session,
-                    environment,
-                    remarks,
-                )
+                _benchmark(name, by_column, described.get(name, {}), session, environment, remarks)
             )
         except DataError as error:
             remarks.add("benchmarks that cannot be read", f"{error} The benchmark is left out.")

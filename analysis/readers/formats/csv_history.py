@@ -23,8 +23,8 @@ from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in, repository_in
 from hindmost.analysis.readers.dates import seconds_since_1970, without_date
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
-from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_tables import (
     TextTable,
     header_and_first_row,
@@ -32,6 +32,7 @@ from hindmost.analysis.readers.text_tables import (
     read_text_table,
 )
 from hindmost.errors import DataError
+from hindmost.text import first_of
 
 ROLES = {
     "time": ("timestamp", "datetime", "date", "time"),
@@ -114,14 +115,13 @@ def _time(table: TextTable, text: str, where: str) -> float:
     return seconds_since_1970(text if number is None or len(text) == 8 else number, where)
 
 
-def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    path = source.path
+def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     table = read_text_table(path, SHOULD_BE, remarks)
     columns = _columns(table.header)
     names = [name for name, _ in names_and_units(table.header)]
     if columns is None or len(set(names)) < len(names):
         raise DataError(
-            f"{path}, line {table.line}: the columns are {first_few(table.header, 20)}; "
+            f"{path}, line {table.line}: the columns are {first_of(table.header, most=20)}; "
             f"{SHOULD_BE}, and each name once."
         )
     numeric = {
@@ -141,7 +141,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         if len(branches) > 1:
             case = f"{case} [{columns.get('branch', fields) or 'no branch'}]"
         session = Session(
-            machine=columns.get("machine", fields) or source.folder_machine,
+            machine=columns.get("machine", fields) or folder_machine,
             time=time,
             file=where,
             commits=commits_in({name: fields[at] for name, at in columns.commits.items()}),

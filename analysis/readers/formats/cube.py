@@ -15,7 +15,6 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,9 @@ from hindmost.analysis.readers.format import (
 )
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.path_names import parameters_in
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.extras import imported
-from hindmost.text import choose
+from hindmost.text import choose, first_of
 
 _FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
 
@@ -73,26 +71,12 @@ def _opened(path: Path) -> Iterator[Any]:
             archive.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CallPath:
-    """A call path, and its values in a metric.
-
-    Attributes
-    ----------
-    kernel, metric, unit : str
-    values : float64 array, shape (location,)
-    """
-
-    kernel: str
-    metric: str
-    unit: str
-    values: NDArray[np.float64]
-
-
 def _values(
     profile: Any, chosen: Sequence[str] = (), *, inclusive: bool = False
-) -> Iterator[_CallPath]:
-    """Yield the values of every call path in every metric with data, or the chosen ones.
+) -> Iterator[tuple[str, str, str, NDArray[np.float64]]]:
+    """Yield kernel, metric, unit and values of every call path in metrics with data, or the chosen.
+
+    Values have the shape (location,).
 
     Without callees, call paths that have no values themselves are left out.
     """
@@ -106,12 +90,8 @@ def _values(
                 each = values.cnode_values(
                     node, convert_to_exclusive=not inclusive, convert_to_inclusive=inclusive
                 )
-                yield _CallPath(
-                    kernel=name,
-                    metric=metric.name,
-                    unit=metric.units or "",
-                    values=np.asarray(each.astype(float), np.float64),
-                )
+                found = np.asarray(each.astype(float), np.float64)
+                yield name, metric.name, metric.units or "", found
 
 
 def _with_data(profile: Any) -> list[Any]:
@@ -134,10 +114,10 @@ def read_ranks(path: Path) -> RankColumns:
     units: dict[str, str] = {}
     with _opened(path) as profile:
         ranks, rank_of = np.unique(_ranks_of_locations(profile), return_inverse=True)
-        for each in _values(profile):
-            column = f"{each.kernel} {each.metric}"
-            columns[column] = columns.get(column, 0.0) + np.bincount(rank_of, each.values)
-            units[column] = each.unit
+        for kernel, metric, unit, values in _values(profile):
+            column = f"{kernel} {metric}"
+            columns[column] = columns.get(column, 0.0) + np.bincount(rank_of, values)
+            units[column] = unit
     return RankColumns(ranks=ranks.astype(np.int64), values=columns, units=units)
 
 
@@ -179,17 +159,18 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
                     if name not in metrics:
                         raise UsageError(f"No metric '{name}' in the profiles; {choose(metrics)}.")
                 known = {metric.name for metric in _with_data(profile)}
-                for each in _values(profile, request.metrics, inclusive=request.inclusive):
+                for kernel, metric, unit, values in _values(
+                    profile, request.metrics, inclusive=request.inclusive
+                ):
                     # The same name may stand for several nodes, as for calls from two lines.
-                    before = found.get((each.kernel, each.metric), (0.0, ""))[0]
-                    value = before + over_ranks(each.values)
-                    found[each.kernel, each.metric] = (value, each.unit)
+                    before = found.get((kernel, metric), (0.0, ""))[0]
+                    found[kernel, metric] = (before + over_ranks(values), unit)
         for one in said:
             into.remarks.add("warnings of pycubexr", f"{path}: {one.message}")
         if empty := [name for name in request.metrics or metrics if name not in known]:
             into.remarks.add(
                 "profiles with metrics that have no data",
-                f"{path} has no data for {first_few(empty)}; left out.",
+                f"{path} has no data for {first_of(empty)}; left out.",
             )
         for key, (value, unit) in found.items():
             into.add(key, at, [value], str(path), unit)

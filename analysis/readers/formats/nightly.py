@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, expect, read_object
 from hindmost.analysis.readers.path_names import date_of
 from hindmost.analysis.readers.remarks import Remarks
@@ -48,25 +48,24 @@ def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
     return time
 
 
-def _run(case: str, entry: JsonObject, source: HistoryFile, time: float) -> HistoryEntry:
+def _run(case: str, entry: JsonObject, path: Path, machine: str, time: float) -> HistoryEntry:
     """Return the results of a case, or that it failed."""
     said = (str(entry[key]) for key in MACHINE_KEYS if isinstance(entry.get(key), str))
-    machine = next(said, source.folder_machine)
+    machine = next(said, machine)
     commits = commits_in(entry)
-    session = Session(machine=machine, time=time, file=str(source.path), commits=commits)
+    session = Session(machine=machine, time=time, file=str(path), commits=commits)
     timers = entry.get("timers")
     passed = entry.get("passed", True)
     if passed is not True or not timers:
         return session.failed(case, "did not pass" if passed is not True else "no timers")
-    where = f"{source.path}: {case}"
+    where = f"{path}: {case}"
     values = expect(timers, dict, f"{where}: timers")
     if any(name[:1].isspace() for name in values):
         values = dict(zip(unfold(list(values)), values.values(), strict=True))
     return session.result(case, values)
 
 
-def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    path = source.path
+def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     nights = read_object(path)
     by_name = date_of(path)
     if not nights:
@@ -77,7 +76,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
             if not {"passed", "timers"} & expect(entry, dict, where).keys():
                 raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
             time = _time(entry, where, by_name)
-            found = _run(case, entry, source, time)
+            found = _run(case, entry, path, folder_machine, time)
         except DataError as error:
             remarks.add("cases that cannot be read", f"{error} The case is left out.")
         else:

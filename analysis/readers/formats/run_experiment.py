@@ -27,7 +27,7 @@ from hindmost.analysis.runs.configuration import (
     apart,
     configuration,
 )
-from hindmost.analysis.runs.read import DistinctRuns, incomplete
+from hindmost.analysis.runs.read import incomplete, why_twice
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
 from hindmost.harness.runfile.reader import Run, open_run
@@ -49,7 +49,7 @@ FOLLOWS = {
 
 def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
     """Open the usable files, and remark on the others and on copies."""
-    runs = DistinctRuns()
+    runs: dict[str, Run] = {}
     unreadable: list[DataError] = []
     for path in paths:
         try:
@@ -59,13 +59,13 @@ def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
             continue
         if not run.header.complete:
             into.remarks.add("incomplete runs", f"{incomplete(run)} Left out.")
-        elif given_twice := runs.add(run):
+        elif given_twice := why_twice(runs, run):
             into.remarks.add("copies", f"{given_twice} Left out.")
-    if not len(runs) and unreadable:
+    if not runs and unreadable:
         raise unreadable[0]
     for each in unreadable:
         into.remarks.add("files that are damaged or no run files", f"{each} Left out.")
-    return list(runs)
+    return list(runs.values())
 
 
 def _size(run: Run, name: str) -> str | None:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT, recognises
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
@@ -105,8 +106,8 @@ def _scatter(of_batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.asarray(np.std(of_batches, axis=0, ddof=1) / math.sqrt(len(of_batches)))
 
 
-def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    run = open_run(source.path)
+def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    run = open_run(path)
     time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
     case, commits = _case(run), _commits(run)
     session = Session(machine=_machine(run), time=time, file=str(run.path), commits=commits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,79 +118,67 @@ class Line:
         return DATATYPE_BYTES[number]
 
 
-Reads = Callable[[Line], JointCall]
-"""What reads a collective."""
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What all ranks do together, and how a line says it.
 
-
-def first(line: Line) -> float:
-    """Return the elements that a rank contributes: the first argument."""
-    return line.amount(0)
-
-
-def of_ranks(begin: int) -> Callable[[Line], float]:
-    """Return what reads the mean of a count for every rank, from an argument on.
-
-    A rank that is not the root may write zeros. Messages are taken as alike, of the mean size.
-    """
-    return lambda line: sum(line.amount(begin + at) for at in range(line.ranks)) / line.ranks
-
-
-def joint(
-    name: str,
-    pattern: Pattern,
-    exchange: Exchange,
-    count: Callable[[Line], float],
-    *,
-    type_at: tuple[int, int],
-    root_at: tuple[int, int] | None = None,
-) -> Reads:
-    """Return what reads a collective.
-
-    Parameters
+    Attributes
     ----------
-    count : callable
-        Elements of a message.
+    pattern : Pattern
+    exchange : Exchange
     type_at, root_at : tuple of int
-        Which argument says it: the first number, and as often the number of ranks as the second.
+        Which argument it is: the first number, and as often the number of ranks as the second; no
+        root where the second is empty.
+    counts_at : int or None
+        The first of the elements that each rank contributes; None if the first argument is the
+        same for all. A rank that is not the root may write zeros there.
     """
 
-    def read(line: Line) -> JointCall:
-        bytes = count(line) * line.bytes_of(type_at[0] + type_at[1] * line.ranks)
-        at = None if root_at is None else root_at[0] + root_at[1] * line.ranks
-        named = at is not None and at < len(line.words)
-        root = line.whole(at, below=line.ranks) if named and at is not None else 0
-        return JointCall(name=name, pattern=pattern, exchange=exchange, root=root, bytes=bytes)
+    pattern: Pattern
+    exchange: Exchange
+    type_at: tuple[int, int]
+    root_at: tuple[int, int] | None = None
+    counts_at: int | None = None
 
-    return read
+    def call(self, name: str, line: Line) -> JointCall:
+        """Read a line. Messages are taken as alike, of the mean size."""
+        if self.exchange is Exchange.NOTHING:
+            elements = 0.0
+        elif self.counts_at is None:
+            elements = line.amount(0)
+        else:
+            elements = sum(line.amount(self.counts_at + at) for at in range(line.ranks))
+            elements /= 1 if self.exchange is Exchange.HALVING else line.ranks
+        first, each = self.root_at or (len(line.words), 0)
+        at = first + each * line.ranks
+        return JointCall(
+            name=name,
+            pattern=self.pattern,
+            exchange=self.exchange,
+            root=line.whole(at, below=line.ranks) if at < len(line.words) else 0,
+            bytes=elements * line.bytes_of(self.type_at[0] + self.type_at[1] * line.ranks),
+        )
 
 
 ALL, FROM_ROOT, TO_ROOT, PREFIX = Pattern.ALL, Pattern.FROM_ROOT, Pattern.TO_ROOT, Pattern.PREFIX
 SAME, GROWING, PAIRS = Exchange.SAME, Exchange.GROWING, Exchange.PAIRS
-COLLECTIVES: dict[str, Reads] = {
-    "barrier": joint("barrier", ALL, Exchange.NOTHING, lambda _: 0.0, type_at=(0, 0)),
-    "bcast": joint("bcast", FROM_ROOT, SAME, first, root_at=(1, 0), type_at=(2, 0)),
-    "reduce": joint("reduce", TO_ROOT, SAME, first, root_at=(2, 0), type_at=(3, 0)),
-    "allreduce": joint("allreduce", Pattern.DOUBLING, SAME, first, type_at=(2, 0)),
-    "gather": joint("gather", TO_ROOT, GROWING, first, root_at=(2, 0), type_at=(3, 0)),
-    "gatherv": joint("gatherv", TO_ROOT, GROWING, first, root_at=(1, 1), type_at=(2, 1)),
-    "scatter": joint("scatter", FROM_ROOT, GROWING, first, root_at=(2, 0), type_at=(3, 0)),
-    "scatterv": joint("scatterv", FROM_ROOT, GROWING, of_ranks(0), root_at=(1, 1), type_at=(2, 1)),
-    "allgather": joint("allgather", ALL, GROWING, first, type_at=(2, 0)),
-    "allgatherv": joint("allgatherv", ALL, GROWING, of_ranks(1), type_at=(1, 1)),
-    "alltoall": joint("alltoall", ALL, PAIRS, first, type_at=(2, 0)),
-    "alltoallv": joint("alltoallv", ALL, PAIRS, of_ranks(1), type_at=(2, 2)),
-    "reducescatter": joint(
-        "reducescatter",
-        ALL,
-        Exchange.HALVING,
-        lambda line: line.ranks * of_ranks(0)(line),
-        type_at=(1, 1),
-    ),
-    "scan": joint("scan", PREFIX, SAME, first, type_at=(2, 0)),
-    "exscan": joint("exscan", PREFIX, SAME, first, type_at=(2, 0)),
+COLLECTIVES = {
+    "barrier": Joint(ALL, Exchange.NOTHING, (0, 0)),
+    "bcast": Joint(FROM_ROOT, SAME, (2, 0), (1, 0)),
+    "reduce": Joint(TO_ROOT, SAME, (3, 0), (2, 0)),
+    "allreduce": Joint(Pattern.DOUBLING, SAME, (2, 0)),
+    "gather": Joint(TO_ROOT, GROWING, (3, 0), (2, 0)),
+    "gatherv": Joint(TO_ROOT, GROWING, (2, 1), (1, 1)),
+    "scatter": Joint(FROM_ROOT, GROWING, (3, 0), (2, 0)),
+    "scatterv": Joint(FROM_ROOT, GROWING, (2, 1), (1, 1), counts_at=0),
+    "allgather": Joint(ALL, GROWING, (2, 0)),
+    "allgatherv": Joint(ALL, GROWING, (1, 1), counts_at=1),
+    "alltoall": Joint(ALL, PAIRS, (2, 0)),
+    "alltoallv": Joint(ALL, PAIRS, (2, 2), counts_at=1),
+    "reducescatter": Joint(ALL, Exchange.HALVING, (1, 1), counts_at=0),
+    "scan": Joint(PREFIX, SAME, (2, 0)),
+    "exscan": Joint(PREFIX, SAME, (2, 0)),
 }
-"""What all ranks do together."""
-
 COMBINED_AT = {"reduce": 1, "allreduce": 1, "scan": 1, "exscan": 1}
 """Arguments that count the flops of what a reduction combines."""
 
@@ -210,40 +198,84 @@ class RankReader:
     flops_per_s : float
     default : int
         The datatype of messages that name none.
+    last : int
+        The line that was read last; 0 before the first.
+    ended : bool
+    requests : dict of (source, target, tag) to deque of Begun
+        Messages that are waited for later.
+    collectives : deque of int
+        Those that are waited for later.
     """
 
     trace: RankTrace
     flops_per_s: float
     default: int = CHAR
-    state: str = "before"
     last: int = 0
+    ended: bool = False
     requests: dict[tuple[int, int, int], deque[Begun]] = field(default_factory=dict)
     collectives: deque[int] = field(default_factory=deque)
 
     def read(self, line: Line) -> None:
         """Read one action."""
-        if self.state == "done":
+        if self.ended:
             raise line.error("an action after 'finalize'.")
-        if (self.state == "before") != (line.action == FIRST):
+        if (self.last == 0) != (line.action == FIRST):
             raise line.error(
-                f"{shown(line.action)} where the trace of a rank should begin with '{FIRST}'."
-                if self.state == "before"
-                else f"a second '{FIRST}'."
+                f"a second '{FIRST}'."
+                if self.last
+                else f"{shown(line.action)} where the trace of a rank should begin with '{FIRST}'."
             )
-        self.state, self.last = "within", line.number
-        name = line.action.removeprefix("i")
-        if action := ACTIONS.get(line.action):
-            action(self, line)
-        elif collective := COLLECTIVES.get(line.action):
-            self.trace.leave(line.number, self.enter(line, collective))
-            self.compute_after(line, line.action)
-        elif collective := COLLECTIVES.get(name):
-            self.collectives.append(self.enter(line, collective))
-        else:
-            raise line.error(
-                f"the action {shown(line.action)} is unknown. Known are "
-                f"{', '.join([*ACTIONS, *COLLECTIVES])}, and collectives that begin with i."
-            )
+        trace, action, number = self.trace, line.action, line.number
+        self.last = number
+        match action:
+            case "init":  # says what datatypes default to
+                self.default = DOUBLE if line.words else CHAR
+            case "finalize":
+                self.ended = True
+            case "location" | "comm_size" | "comm_split" | "comm_dup":
+                pass  # takes no time
+            case "compute":
+                trace.do(line.amount(0) / self.flops_per_s)
+            case "sleep":
+                trace.do(line.amount(0))
+            case "send" | "Ssend":
+                trace.end(number, self.send(line))
+            case "isend" | "ISsend":
+                self.keep(self.send(line), sent=True)
+            case "recv":
+                trace.end(number, self.receive(line))
+            case "irecv":
+                self.keep(self.receive(line), sent=False)
+            case "sendRecv" | "sendrecv":  # traces lack its tags
+                bytes = line.amount(0) * line.bytes_of(4)
+                line.amount(2)
+                came = trace.receive(number, self.other(line, 3, ANY), 0)
+                went = trace.send(number, self.other(line, 1, NOBODY), 0, bytes)
+                trace.end(number, came)
+                trace.end(number, went)
+            case "wait":
+                self.wait(line)
+            case "waitall":  # for all that are open, as in SMPI's replay, whatever their number is
+                line.amount(0)
+                for queue in self.requests.values():
+                    while queue:
+                        trace.end(number, queue.popleft())
+                while self.collectives:
+                    trace.leave(number, self.collectives.popleft())
+            case "test":  # of a request that may have ended before
+                if found := self.pending(line):
+                    trace.test(number, found[0])
+            case _ if action in COLLECTIVES:
+                trace.leave(number, trace.enter(number, COLLECTIVES[action].call(action, line)))
+                if action in COMBINED_AT:
+                    trace.do(line.amount(COMBINED_AT[action]) / self.flops_per_s)
+            case _ if (name := action.removeprefix("i")) in COLLECTIVES:
+                call = COLLECTIVES[name].call(name, line)
+                self.collectives.append(trace.enter(number, call))
+            case _:
+                raise line.error(
+                    f"the action {shown(action)} cannot be replayed. Trace a program without it."
+                )
 
     def close(self) -> RankTrace:
         """Return what was read.
@@ -253,22 +285,13 @@ class RankReader:
         DataError
             The trace is cut off.
         """
-        if self.state != "done":
+        if not self.ended:
             raise DataError(
                 f"{self.trace.file}, line {self.last}: the trace of rank {self.trace.rank} ends "
                 "without 'finalize'. The file is truncated, or the program did not end."
             )
         self.trace.close()
         return self.trace
-
-    def enter(self, line: Line, collective: Reads) -> int:
-        """Begin a collective."""
-        return self.trace.enter(line.number, collective(line))
-
-    def compute_after(self, line: Line, name: str) -> None:
-        """Work on what a reduction combines: the argument after its bytes, in flops."""
-        if (at := COMBINED_AT.get(name)) is not None:
-            self.trace.do(line.amount(at) / self.flops_per_s)
 
     def other(self, line: Line, at: int, if_none: int) -> int:
         """Return another rank that a line names; `ANY` or `NOBODY` if it names none."""
@@ -278,25 +301,6 @@ class RankReader:
         """Return a tag, or `ANY`."""
         return ANY if line.word(at) == ANY_TAG else line.whole(at)
 
-    def start(self, line: Line) -> None:
-        """Read the start of the trace, which says what datatypes default to."""
-        self.default = DOUBLE if line.words else CHAR
-
-    def finish(self, line: Line) -> None:
-        """Read the end of the trace."""
-        self.state = "done"
-
-    def compute(self, line: Line) -> None:
-        """Read work."""
-        self.trace.do(line.amount(0) / self.flops_per_s)
-
-    def sleep(self, line: Line) -> None:
-        """Read idle time, in seconds."""
-        self.trace.do(line.amount(0))
-
-    def skip(self, line: Line) -> None:
-        """Read what takes no time."""
-
     def send(self, line: Line) -> Begun:
         """Read the begin of a send."""
         bytes = line.amount(2) * line.bytes_of(3)
@@ -305,51 +309,22 @@ class RankReader:
             line.number, self.other(line, 0, NOBODY), self.tag(line, 1), bytes, ready=ready
         )
 
-    def blocking_send(self, line: Line) -> None:
-        """Read a send that ends."""
-        self.trace.end(line.number, self.send(line))
-
     def receive(self, line: Line) -> Begun:
         """Read the begin of a receive."""
         line.amount(2)
         line.bytes_of(3)
         return self.trace.receive(line.number, self.other(line, 0, ANY), self.tag(line, 1))
 
-    def blocking_receive(self, line: Line) -> None:
-        """Read a receive that ends."""
-        self.trace.end(line.number, self.receive(line))
-
-    def request_send(self, line: Line) -> None:
-        """Read a send that is waited for later."""
-        begun = self.send(line)
-        self.requests.setdefault((self.trace.rank, begun.other, begun.tag), deque()).append(begun)
-
-    def request_receive(self, line: Line) -> None:
-        """Read a receive that is waited for later."""
-        begun = self.receive(line)
-        self.requests.setdefault((begun.other, self.trace.rank, begun.tag), deque()).append(begun)
-
-    def exchange(self, line: Line) -> None:
-        """Read a send and a receive in one call, of which traces lack the tags."""
-        bytes = line.amount(0) * line.bytes_of(4)
-        line.amount(2)
-        came = self.trace.receive(line.number, self.other(line, 3, ANY), 0)
-        went = self.trace.send(line.number, self.other(line, 1, NOBODY), 0, bytes)
-        self.trace.end(line.number, came)
-        self.trace.end(line.number, went)
+    def keep(self, begun: Begun, *, sent: bool) -> None:
+        """Keep a message that is waited for later."""
+        ends = (self.trace.rank, begun.other) if sent else (begun.other, self.trace.rank)
+        self.requests.setdefault((*ends, begun.tag), deque()).append(begun)
 
     def pending(self, line: Line) -> deque[Begun]:
         """Return the requests that a line names, by source, target and tag."""
         source, target, tag = (line.whole(at, least=-LARGEST) for at in range(3))
-        for key in (
-            (source, target, tag),
-            (ANY, target, tag),
-            (source, target, ANY),
-            (ANY, target, ANY),
-        ):
-            if self.requests.get(key):
-                return self.requests[key]
-        return deque()
+        keys = ((s, target, t) for t in (tag, ANY) for s in (source, ANY))
+        return next((self.requests[key] for key in keys if self.requests.get(key)), deque())
 
     def wait(self, line: Line) -> None:
         """Read the end of a request; collectives have tags below those of messages."""
@@ -363,44 +338,6 @@ class RankReader:
                 f"rank {self.trace.rank} waits for a message from rank {line.word(0)} to rank "
                 f"{line.word(1)} with tag {line.word(2)} that it did not begin to send or receive."
             )
-
-    def wait_all(self, line: Line) -> None:
-        """Read the end of all open requests: as in SMPI's replay, whatever their number is."""
-        line.amount(0)
-        for queue in self.requests.values():
-            while queue:
-                self.trace.end(line.number, queue.popleft())
-        while self.collectives:
-            self.trace.leave(line.number, self.collectives.popleft())
-
-    def test(self, line: Line) -> None:
-        """Read a look at a request, which may have ended before."""
-        if found := self.pending(line):
-            self.trace.test(line.number, found[0])
-
-
-ACTIONS: dict[str, Callable[[RankReader, Line], object]] = {
-    FIRST: RankReader.start,
-    "finalize": RankReader.finish,
-    "compute": RankReader.compute,
-    "sleep": RankReader.sleep,
-    "location": RankReader.skip,
-    "comm_size": RankReader.skip,
-    "comm_split": RankReader.skip,
-    "comm_dup": RankReader.skip,
-    "send": RankReader.blocking_send,
-    "Ssend": RankReader.blocking_send,
-    "isend": RankReader.request_send,
-    "ISsend": RankReader.request_send,
-    "recv": RankReader.blocking_receive,
-    "irecv": RankReader.request_receive,
-    "sendRecv": RankReader.exchange,
-    "sendrecv": RankReader.exchange,
-    "wait": RankReader.wait,
-    "waitall": RankReader.wait_all,
-    "test": RankReader.test,
-}
-"""What a rank does by itself, or with another one."""
 
 
 def read_smpi_trace(path: Path, flops_per_s: float | None) -> MessageProgram:
@@ -513,21 +450,20 @@ def rank_of(file: Path, number: int, words: list[str], ranks: int) -> int:
 def recognises(path: Path, head: bytes) -> bool:
     """Tell whether a file has actions, or begins with the name of a file that has."""
     first = first_line(head)
-    if not first.isprintable():
+    if is_begin(first):
+        return True
+    listed = listed_file(path.parent, first) if first and first.isprintable() else None
+    if listed is None or listed == path:
         return False
-    words = first.split()
-    if len(words) > 1 and words[0].isdecimal():
-        return words[1] == FIRST
-    listed = listed_file(path.parent, first) if first else None
     try:
-        return listed is not None and listed != path and is_begin(listed)
+        return is_begin(first_line(head_of(listed)))
     except DataError:
         return False
 
 
-def is_begin(path: Path) -> bool:
-    """Tell whether a file begins with the first action of a rank."""
-    words = first_line(head_of(path)).split()
+def is_begin(line: str) -> bool:
+    """Tell whether a line is the first action of a rank."""
+    words = line.split()
     return len(words) > 1 and words[0].isdecimal() and words[1] == FIRST
 
 

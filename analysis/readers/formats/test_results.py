@@ -44,7 +44,7 @@ from xml.etree.ElementTree import Element, ParseError, parse
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
 from hindmost.analysis.readers.path_names import dated, machine_in
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
@@ -102,7 +102,7 @@ def tests_in(root: Element) -> Iterator[tuple[Element, tuple[Element, ...]]]:
         waiting += [(child, inner) for child in reversed(element)]
 
 
-def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+def read_junit(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of all tests in a file; a test that was skipped has none.
 
     Raises
@@ -110,7 +110,6 @@ def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     DataError
         The file is damaged, or a time in it cannot be read.
     """
-    path = source.path
     said = machine_in(path.absolute().parent.name)
     said = "" if said.lower() in NO_MACHINES else said
     for test, suites in tests_in(read_xml(path)):
@@ -123,7 +122,7 @@ def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         where = f"{path}: timestamp"
         time = dated(path, remarks) if moment is None else seconds_since_1970(moment, where)
         host = next((each.get("hostname") for each in inside_out if each.get("hostname")), "")
-        machine = said or host or source.folder_machine
+        machine = said or host or folder_machine
         properties = {
             each.get("name", ""): each.get("value", "")
             for suite in suites
@@ -171,7 +170,7 @@ BY_CTEST = {"Processors", "Exit Value"}
 """Numeric measurements that ctest adds and that are not results."""
 
 
-def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+def read_dashboard(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of all tests in a ``Test.xml``; equal names are told apart by folders.
 
     Raises
@@ -179,7 +178,7 @@ def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEnt
     DataError
         The file is damaged.
     """
-    path, root = source.path, read_xml(source.path)
+    root = read_xml(path)
     tests = root.findall("Testing/Test")
     if not tests:
         return
@@ -187,7 +186,7 @@ def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEnt
     where = f"{path}: StartTestTime"
     time = seconds_since_1970(number(begun), where) if begun else dated(path, remarks)
     machine = " ".join(root.get(key, "") for key in ("Name", "BuildName")).strip()
-    session = Session(machine=machine or source.folder_machine, time=time, file=str(path))
+    session = Session(machine=machine or folder_machine, time=time, file=str(path))
     names = Counter(text_in(test, "Name") for test in tests)
     for test in tests:
         name, status = text_in(test, "Name"), test.get("Status", "")
@@ -237,9 +236,9 @@ _JUNIT = re.compile(rb"<testsuites?[\s/>]")
 _DASHBOARD = re.compile(rb"<Site\s[^<]*>\s*<Testing[\s>]")
 
 
-def _read(source: HistoryFile, remarks: Remarks) -> Iterable[HistoryEntry]:
-    is_dashboard = _DASHBOARD.search(head_of(source.path)) is not None
-    return (read_dashboard if is_dashboard else read_junit)(source, remarks)
+def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterable[HistoryEntry]:
+    is_dashboard = _DASHBOARD.search(head_of(path)) is not None
+    return (read_dashboard if is_dashboard else read_junit)(path, folder_machine, remarks)
 
 
 def _recognises(path: Path, head: bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
@@ -18,7 +19,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import OUTSIDE, Efficiencies
-from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, RunParts, Window
+from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent
@@ -31,15 +32,20 @@ OF_PROFILES = "profiles of all ranks were kept, but the events of only some (run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptParts(RunParts):
+class KeptParts:
     """The efficiencies of a run and of its parts, as they are kept.
 
     Attributes
     ----------
+    whole : Efficiencies
+        Of all bodies and ranks.
+    windows : tuple of Window
     computation : Computation
         The work of all ranks together.
     """
 
+    whole: Efficiencies
+    windows: tuple[Window, ...]
     computation: Computation
 
 
@@ -216,17 +222,13 @@ class RunTally:
 
     def add(self, block: Block) -> None:
         """Count the next bodies."""
-        self._tally.add(block.rows.start, body_block(block))
+        self._tally.add(block.rows.start, block.start, block.duration, *local_work(block))
 
     def result(self) -> RunEfficiencies:
         """Return the efficiencies."""
-        parts = self._tally.result()
-        return RunEfficiencies(
-            run=self._run,
-            whole=parts.whole,
-            windows=parts.windows,
-            computation=computation_of(self._run, self._tally.local_s),
-        )
+        whole, windows = self._tally.result()
+        computation = computation_of(self._run, whole.ranks * whole.mean_local_s)
+        return RunEfficiencies(run=self._run, whole=whole, windows=windows, computation=computation)
 
 
 def of_profiles(run: Run) -> RunEfficiencies:
@@ -249,12 +251,12 @@ def of_profiles(run: Run) -> RunEfficiencies:
     )
 
 
-def body_block(block: Block) -> BodyBlock:
-    """Return some bodies of a run as their efficiencies are counted."""
-    run, start, duration = block.run, block.start, block.duration
+def local_work(block: Block) -> tuple[NDArray[np.float64], EventBlock | None]:
+    """Return own work, shape (iteration, rank), seconds, and events, as efficiencies count them."""
+    run, duration = block.run, block.duration
     if not run.has("event_kind"):
         local = sum_of_phases(block.phases, [name not in IN_MPI for name in run.phases])
-        return BodyBlock(start=start, duration=duration, local=np.minimum(local, duration))
+        return np.minimum(local, duration), None
     kind, work = block.variable("event_kind"), block.variable("event_work")
     inside = block.variable("event_duration")
     absent = absent_ranks(kind, work, inside)
@@ -277,7 +279,7 @@ def body_block(block: Block) -> BodyBlock:
         absent=absent,
         group=block.group,
     )
-    return BodyBlock(start=start, duration=duration, local=local, events=events)
+    return local, events
 
 
 def computation_of(run: Run, local_s: float) -> Computation:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
@@ -17,58 +15,24 @@ GOOD, FAIR = 0.9, 0.8
 """An efficiency is good from the first on; below the second POP looks for the cause."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """A metric: its name in JSON, its label in tables, and its level in the hierarchy."""
-
-    name: str
-    label: str
-    level: int
-
-    @property
-    def indented(self) -> str:
-        """The label, indented by its level."""
-        return "  " * self.level + self.label
-
-
-METRICS = (
-    Metric(name="global", label="global efficiency", level=0),
-    Metric(name="parallel", label="parallel efficiency", level=1),
-    Metric(name="load_balance", label="load balance", level=2),
-    Metric(name="communication", label="communication efficiency", level=2),
-    Metric(name="serialisation", label="serialisation efficiency", level=3),
-    Metric(name="transfer", label="transfer efficiency", level=3),
-    Metric(name="computation", label="computation scaling", level=1),
-    Metric(name="instructions", label="instruction scaling", level=2),
-    Metric(name="ipc", label="IPC scaling", level=2),
-    Metric(name="frequency", label="frequency scaling", level=2),
-    Metric(name="counted_share", label="waiting that was counted", level=2),
-)
-OF_RUN = tuple(each for each in METRICS if each.name in {
-    "parallel", "load_balance", "communication", "serialisation", "transfer",
-})  # fmt: skip
+METRICS = {
+    "global": "global efficiency",
+    "parallel": "  parallel efficiency",
+    "load_balance": "    load balance",
+    "communication": "    communication efficiency",
+    "serialisation": "      serialisation efficiency",
+    "transfer": "      transfer efficiency",
+    "computation": "  computation scaling",
+    "instructions": "    instruction scaling",
+    "ipc": "    IPC scaling",
+    "frequency": "    frequency scaling",
+    "counted_share": "    waiting that was counted",
+}
+"""Names of metrics in JSON, and what tables call them, indented by their level."""
+OF_RUN = ("parallel", "load_balance", "communication", "serialisation", "transfer")
 """Metrics that need no reference run."""
-
-
-class Grade(StrEnum):
-    """How good an efficiency is; the values are classes of the page's style sheet."""
-
-    GOOD = "good"
-    FAIR = "fair"
-    POOR = "poor"
-
-    @classmethod
-    def of(cls, value: float) -> Grade:
-        """Return the grade of an efficiency, rounded to tenths of a percent as in tables."""
-        value = round(value, 3)
-        return cls.GOOD if value >= GOOD else cls.FAIR if value >= FAIR else cls.POOR
-
-    @property
-    def mark(self) -> str:
-        """A character that shows the grade without colour."""
-        return {Grade.GOOD: " ", Grade.FAIR: "~", Grade.POOR: "!"}[self]
-
-
+MARKS = (("good", " "), ("fair", "~"), ("poor", "!"))
+"""Grades, which are classes of the page's style sheet, and what shows them without colour."""
 GRADES = "~ below 90 %, ! below 80 %, where POP looks for the cause."
 LEGEND = f"Indented efficiencies multiply to the one above them. {GRADES}"
 LEGEND_ACROSS = (
@@ -82,50 +46,36 @@ OF_SCALING = (
 
 
 def share(value: float | None) -> str:
-    """Write an efficiency in percent with its mark; unknown ones are left empty."""
+    """Write an efficiency in percent, graded as rounded there; unknown ones are left empty."""
     if value is None:
         return ""
-    grade = Grade.of(value)
-    return Graded(percent(value), grade, grade.mark)
-
-
-def known_metrics(kernel: KernelEfficiencies) -> list[Metric]:
-    """Return the metrics that at least one column has a value of."""
-    return [
-        metric
-        for metric in METRICS
-        if any(column.values[metric.name] is not None for column in kernel.columns)
-    ]
+    tenths = round(value, 3)
+    return Graded(percent(value), *MARKS[(tenths < GOOD) + (tenths < FAIR)])
 
 
 def efficiency_table(kernel: KernelEfficiencies) -> Table:
     """Make the table of a kernel: POP's metrics against numbers of ranks."""
-    rows = [("run time of the iterations", *times_of(kernel))]
-    for metric in known_metrics(kernel):
-        cells = (share(column.values[metric.name]) for column in kernel.columns)
-        rows.append((metric.indented, *cells))
+    # Times are set so that units stand under percent signs.
+    times = (f"{seconds(column.of.whole.run_time_s)} " for column in kernel.columns)
+    rows = [("run time of the iterations", *times)]
+    for name, label in METRICS.items():
+        values = [column.values[name] for column in kernel.columns]
+        if any(value is not None for value in values):
+            rows.append((label, *map(share, values)))
     heads = (Column(f"{column.ranks}", RIGHT) for column in kernel.columns)
     return Table(title=(kernel.title,), columns=(Column("ranks"), *heads), rows=rows)
 
 
-def times_of(kernel: KernelEfficiencies) -> list[str]:
-    """Write the run time of every column, set so that units stand under percent signs."""
-    return [f"{seconds(column.of.whole.run_time_s)} " for column in kernel.columns]
-
-
 def runs_table(runs: Iterable[RunEfficiencies]) -> Table:
     """Make the table of runs; efficiencies that are withheld are left empty."""
-    names = ("run time", *(metric.name.replace("_", " ") for metric in OF_RUN))
+    names = ("run time", *(name.replace("_", " ") for name in OF_RUN))
     return Table(
         columns=(Column("efficiencies of run"), *(Column(name, RIGHT) for name in names)),
         rows=[
             (
                 each.run.path.name,
                 seconds(each.whole.run_time_s),
-                *(
-                    share(None if each.withheld else getattr(each.whole, metric.name))
-                    for metric in OF_RUN
-                ),
+                *(share(None if each.withheld else getattr(each.whole, name)) for name in OF_RUN),
             )
             for each in runs
         ],

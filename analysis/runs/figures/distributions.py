@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
+from hindmost.analysis.show.chart import QUANTILES, Chart, Quantity, Series, worth_showing
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.law import fit_johnsonsu
@@ -21,8 +21,6 @@ FEWEST_BINS, BINS = 12, 80
 POINTS = 400
 HEADROOM = 0.1
 """Above the highest bin, for each word of the legend."""
-LONGEST = 0.995
-"""Share at which every curve ends: the longest 0.5 % are left out."""
 JOHNSON_SU = "Johnson SU"
 MOST_WITH_LAWS = 0.9
 """Share of the times that a figure of laws shows."""
@@ -200,16 +198,12 @@ def common_edges(samples: Sequence[NDArray[np.float64]], shown: float = 1.0) -> 
     What lies beyond is counted in the label, not hidden.
     """
     low = min(float(values.min()) for values in samples)
-    high = max(min(worth_showing(values)[1], end_of(values, shown)) for values in samples)
+    ends = [(worth_showing(values)[1], float(np.quantile(values, shown))) for values in samples]
+    high = max(map(min, ends))
     if high - low <= 1e-6 * abs(low):  # all but equal: a bar in the middle
         low, high = 0.9 * low, 1.1 * high if high > 0 else 1.0
     fewest = min(values.size for values in samples)
     return np.linspace(low, high, int(np.clip(fewest // 4, FEWEST_BINS, BINS)) + 1)
-
-
-def end_of(values: NDArray[np.float64], share: float) -> float:
-    """Return up to where a share of the values lies."""
-    return float(values.max() if share == 1.0 else np.quantile(values, share))
 
 
 def density_in(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -220,11 +214,8 @@ def density_in(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArr
     edges : float64 array, shape (bin + 1,)
         Of bins that are equally wide, which numpy counts without sorting the values.
     """
-    low, high = float(edges[0]), float(edges[-1])
-    if high > low:
-        counts, _ = np.histogram(values, bins=edges.size - 1, range=(low, high))
-    else:
-        counts, _ = np.histogram(values, bins=edges)
+    ends = float(edges[0]), float(edges[-1])
+    counts, _ = np.histogram(values, bins=edges.size - 1, range=ends)
     return np.asarray(counts / (values.size * np.diff(edges)), np.float64)
 
 
@@ -259,7 +250,7 @@ def ecdf(samples: Sequence[NamedTimes], *, title: str, what: str = "time of an i
     """
     check_number(samples)
     unit = unit_for(np.concatenate([sample.times.ravel() for sample in samples]))
-    shares = np.linspace(0.0, LONGEST, POINTS)
+    shares = np.linspace(0.0, QUANTILES[1], POINTS)
     end = max(worth_showing(sample.times)[1] for sample in samples)
     series = []
     for sample in samples:

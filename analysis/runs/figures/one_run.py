@@ -30,14 +30,12 @@ from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.show.chart import Chart, Quantity, Series, noted
 from hindmost.analysis.show.heat_map import HeatMap, heat_map
+from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
-
-MOST_PARTS = 5
-"""Stretches and calls that a chart shows apart; a sixth colour is the rest."""
 
 PLACES_SHOWN = 4
 """Of the restart cycle, whose bodies are compared."""
@@ -73,33 +71,16 @@ def fitted_bodies(run: Run) -> NDArray[np.float64]:
     return solve_times(run).fitted
 
 
-def make_map(run: Run, choice: FigureChoice) -> HeatMap:
-    """Make the map of bodies."""
-    return map_of(
-        run, choice, one_pass(run, choice.place_of(run)).durations, "time of an iteration"
-    )
-
-
-def make_work_map(run: Run, choice: FigureChoice) -> HeatMap:
-    """Make the map of work without waiting."""
-    return map_of(run, choice, one_pass(run, choice.place_of(run)).work, "work of an iteration")
-
-
-def map_of(run: Run, choice: FigureChoice, times: NDArray[np.float64], what: str) -> HeatMap:
-    """Make a map of the chosen bodies.
-
-    Parameters
-    ----------
-    times : float64 array, shape (column, rank), seconds
-    """
-    place, bodies = choice.place_of(run), choice.bodies_of(run)
-    selection = "" if place is None else f"place {place} of every restart cycle"
+def make_map(run: Run, choice: FigureChoice, *, of_work: bool = False) -> HeatMap:
+    """Make the map of bodies, or of their work without waiting."""
+    place = choice.place_of(run)
+    read = one_pass(run, place)
     return heat_map(
-        times,
+        read.work if of_work else read.durations,
         title=title_of(run),
-        what=what,
-        bodies=bodies,
-        selection=selection,
+        what="work of an iteration" if of_work else "time of an iteration",
+        bodies=read.bodies,
+        selection="" if place is None else f"place {place} of every restart cycle",
         numbers=run.kept_ranks if run.reduced else None,
         of_how_many=f"{of_how_many(run)}, those that were kept" if run.reduced else "",
     )
@@ -260,7 +241,7 @@ def make_code(run: Run, choice: FigureChoice) -> Chart:
             (f"wait in {before}", each.wait_s),
         ):
             parts[name] = parts.get(name, np.zeros(run.columns)) + times
-    first = sorted(parts, key=lambda name: -parts[name].sum())[:MOST_PARTS]
+    first = sorted(parts, key=lambda name: -parts[name].sum())[: len(FILLS) - 1]
     shown = {name: parts[name] for name in sorted(first, key=list(parts).index)}
     shown["the rest"] = sum(parts.values(), np.zeros(run.columns)) - sum(shown.values())
     return stacked_shares(shown, title=title_of(run), marks=first_ranks(hosts_of_all(run)))

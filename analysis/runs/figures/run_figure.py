@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.heat_map import HeatMap
@@ -100,13 +99,6 @@ class FigureChoice:
             )
         return self.position
 
-    def bodies_of(self, run: Run) -> NDArray[np.int64]:
-        """Return the numbers of the bodies at the chosen place: int array, shape (body,)."""
-        place = self.place_of(run)
-        if place is None:
-            return np.arange(run.bodies)
-        return np.flatnonzero(run.position == place)
-
 
 def column_of(run: Run, rank: int) -> int:
     """Return the column of a rank.
@@ -180,29 +172,14 @@ class RunFigure(Figure):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesChoice:
-    """What is to be drawn of files with many series.
-
-    Attributes
-    ----------
-    series : str or None
-        Name of a case, timer or kernel, or a pattern with ``*`` and ``?``; None for all.
-    algorithm : int
-        For p-values: 1, 2 or 3.
-    """
-
-    series: str | None = None
-    algorithm: int = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FileFigure(Figure):
     """A figure of nightly results or of a scaling experiment, one for each series.
 
     Attributes
     ----------
     make : callable
-        From files, and what was chosen of them; yields the name of each series and its chart.
+        From files, and the name of a case, timer or kernel, or a pattern with ``*`` and ``?`` (None
+        for all); yields the name of each series and its chart.
     """
 
-    make: Callable[[Sequence[Path], SeriesChoice], Iterator[tuple[str, Chart]]]
+    make: Callable[[Sequence[Path], str | None], Iterator[tuple[str, Chart]]]

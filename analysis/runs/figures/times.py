@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series
+from hindmost.analysis.show.heat_map import LEAST_RANGE, MOST_ROWS
 from hindmost.text import unit_for
 
 BAND = (0.05, 0.95)
 ROOM = 0.06
 """Above and below, of the range of what is shown."""
-LEAST_RANGE = 0.05
-"""Of the longest time: smaller differences are not to look large."""
-MOST_STEPS = 600
 ORDER = ("local", "post", "unclassified", "halo", "wait")
 """From the bottom: what a rank does by itself, then what it does and loses because of others; above
 these, a user's own phases as one area: more areas would look alike in grey."""
@@ -107,7 +105,7 @@ def time_per_rank(
     )
     low = min(float(each.y.min()) for each in series)
     high = max(float(each.y.max()) for each in series)
-    room = ROOM * max(high - low, LEAST_RANGE * high)
+    room = ROOM * max(high - low, (LEAST_RANGE - 1.0) * high)
     return Chart(
         title=title,
         x=Quantity("rank"),
@@ -158,7 +156,7 @@ def stacked_shares(
         Where the ranks of each host begin.
     """
     length = next(iter(sums.values())).size
-    factor = -(-length // MOST_STEPS)
+    factor = -(-length // MOST_ROWS)
     starts = np.arange(0, length, factor)
     pooled = {name: np.add.reduceat(times, starts) for name, times in in_order(sums).items()}
     whole = np.sum(list(pooled.values()), axis=0)

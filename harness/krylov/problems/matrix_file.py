@@ -61,9 +61,7 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
     if facts["kind"] == "matrix":
         matrix = load(PETSc.Mat().create(comm=communicator), file, PETSc, communicator)
     else:
-        numbers = is_complex(PETSc)
-        size = on_root(comm, lambda: rows_in(file, complex_numbers=numbers))
-        rows = read_rows(file, own_rows(size, PETSc, communicator), comm)
+        rows, size = read_rows(file, PETSc, communicator, complex_numbers=is_complex(PETSc))
         matrix = matrix_of_csr(rows, size, PETSc, communicator)
     count, columns = (int(each) for each in matrix.getSize())
     if count != columns:
@@ -196,39 +194,17 @@ def check_matrix(file: Path, PETSc: Any) -> None:
     """
     size = file.stat().st_size
     index, scalar = np.dtype(PETSc.IntType).itemsize, np.dtype(PETSc.ScalarType).itemsize
-    found = []
     with open_regular(file) as opened:
-        head = opened.read(32)
-    for width in (4, 8):
-        kind, rows, _, nonzeros = (
-            int.from_bytes(head[width * n : width * (n + 1)], "big", signed=True) for n in range(4)
-        )
-        if kind == MATRIX_ID and rows >= 0 and nonzeros >= 0:
-            found += [
-                (width, number)
-                for number in (4, 8, 16, 32)
-                if size == width * (4 + rows + nonzeros) + number * nonzeros
-            ]
-    if (index, scalar) in found:
-        return
-    if not found:
-        raise DataError(
-            f"{file}: its length of {size:,} bytes does not fit the matrix that it announces; the "
-            "file is damaged, or the matrix is not sparse AIJ."
-        )
-    width, number = found[0]
-    raise DataError(
-        f"{file}: written with integers of {width} and numbers of {number} bytes, but this PETSc "
-        f"has {index} and {scalar}{told_apart(number, scalar)}; use a PETSc of the same "
-        "configuration, or write the matrix as Matrix Market."
+        head = opened.read(4 * index)
+    rows, nonzeros = (
+        int.from_bytes(head[index * at : index * (at + 1)], "big", signed=True) for at in (1, 3)
     )
-
-
-def told_apart(found: int, expected: int) -> str:
-    """Say which of two sizes of numbers, in bytes, may be that of complex ones."""
-    if found == 2 * expected:
-        return " (a complex matrix for a real PETSc?)"
-    return " (a real matrix for a complex PETSc?)" if 2 * found == expected else ""
+    if size != index * (4 + rows + nonzeros) + scalar * nonzeros:
+        raise DataError(
+            f"{file}: {size:,} bytes do not fit a sparse matrix in integers of {index} and numbers "
+            f"of {scalar} bytes, which this PETSc has. The file is damaged, or a PETSc with other "
+            "integers or numbers, as complex ones, wrote it: use that, or Matrix Market."
+        )
 
 
 def is_vector(file: Path, rows: int, PETSc: Any) -> bool:
@@ -259,53 +235,10 @@ def read_by(file: Path, reader: Callable[[str], T]) -> T:
         raise DataError(f"{file} cannot be read: {str(error).rstrip('.')}.") from error
 
 
-def sizes_of(file: Path, *, complex_numbers: bool) -> tuple[int, int, int, str, str, str]:
-    """Return rows, columns, entries, format, field and symmetry.
-
-    Raises
-    ------
-    DataError
-        The file is not in Matrix Market's format, or has complex numbers where PETSc has real ones.
-    """
-    from scipy.io import mminfo
-
-    found: tuple[int, int, int, str, str, str] = read_by(file, mminfo)
-    field, symmetry = found[4:]
-    if not complex_numbers and (field == "complex" or symmetry == "hermitian"):
-        raise DataError(
-            f"{file}: complex numbers ('{field} {symmetry}'), but this PETSc has real ones; use a "
-            "PETSc that is configured with complex numbers."
-        )
-    return found
-
-
-def rows_in(file: Path, *, complex_numbers: bool = False) -> int:
-    """Return the rows of a sparse, square matrix.
-
-    Parameters
-    ----------
-    complex_numbers : bool
-        Whether PETSc's numbers are complex.
-
-    Raises
-    ------
-    DataError
-        Not a sparse, square matrix of PETSc's numbers in Matrix Market's format.
-    """
-    rows, columns, _, layout, _, _ = sizes_of(file, complex_numbers=complex_numbers)
-    if layout != "coordinate":
-        raise DataError(f"{file}: a dense matrix ('{layout}'); only 'coordinate' is read.")
-    if rows != columns:
-        raise DataError(
-            f"{file}: {rows:,} rows and {columns:,} columns; solvers need a square one."
-        )
-    return rows
-
-
 def read_column(
-    file: Path, rows: int, *, complex_numbers: bool = False
+    file: Path, rows: int, *, complex_numbers: bool
 ) -> NDArray[np.float64] | NDArray[np.complex128]:
-    """Read a dense file of one column.
+    """Read a dense file of one column: float64 or complex128 array, shape (row,).
 
     Parameters
     ----------
@@ -314,60 +247,84 @@ def read_column(
     complex_numbers : bool
         Whether PETSc's numbers are complex.
 
-    Returns
-    -------
-    float64 or complex128 array, shape (row,)
-
     Raises
     ------
     DataError
         There are others, or more or fewer.
     """
-    from scipy.io import mmread
-
-    found, columns, _, layout, field, _ = sizes_of(file, complex_numbers=complex_numbers)
-    if layout != "array" or columns != 1:
+    values = read_market(file, complex_numbers=complex_numbers)
+    if not isinstance(values, np.ndarray) or values.shape[1] != 1:
         raise DataError(f"{file}: not a dense column of numbers ('array', rows, 1).")
-    if found != rows:
-        raise DataError(f"{file}: {found:,} numbers for a matrix with {rows:,} rows.")
-    values = read_by(file, mmread)[:, 0]
-    return values.astype(np.complex128 if field == "complex" else np.float64)  # type: ignore[no-any-return]
+    if len(values) != rows:
+        raise DataError(f"{file}: {len(values):,} numbers for a matrix with {rows:,} rows.")
+    return np.asarray(values[:, 0])
 
 
-def read_rows(file: Path, own: tuple[int, int], communicator: Any) -> Rows:
-    """Read the rows that this rank owns; collective. The first rank holds the whole matrix.
+def read_market(file: Path, *, complex_numbers: bool) -> Any:
+    """Return what is in a file: a matrix of scipy, rows compressed, or an array of two axes.
 
-    Entries that are given twice are added.
+    Raises
+    ------
+    DataError
+        The file is not in Matrix Market's format, or has complex numbers where PETSc has real ones.
+    """
+    from scipy import io, sparse
 
-    Parameters
-    ----------
-    own : tuple of int
-        First row and the one after the last.
-    communicator : mpi4py.MPI.Comm
+    def read(path: str) -> Any:
+        found = io.mmread(path)
+        return found.tocsr() if sparse.issparse(found) else found
+
+    found = read_by(file, read)
+    if np.iscomplexobj(found) and not complex_numbers:
+        raise DataError(
+            f"{file}: complex numbers, but this PETSc has real ones; use a PETSc that is "
+            "configured with complex numbers."
+        )
+    return found if np.iscomplexobj(found) else found.astype(np.float64)
+
+
+def matrix_in(file: Path, *, complex_numbers: bool) -> Any:
+    """Return a sparse, square matrix of PETSc's numbers; raises a DataError if it is none."""
+    matrix = read_market(file, complex_numbers=complex_numbers)
+    if isinstance(matrix, np.ndarray):
+        raise DataError(f"{file}: a dense matrix ('array'); only 'coordinate' is read.")
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise DataError(
+            f"{file}: {rows:,} rows and {columns:,} columns; solvers need a square one."
+        )
+    matrix.sort_indices()
+    return matrix
+
+
+def read_rows(
+    file: Path, PETSc: Any, communicator: Any, *, complex_numbers: bool
+) -> tuple[Rows, int]:
+    """Read the rows that this rank owns, and how many there are; collective.
+
+    The first rank holds the whole matrix. Entries that are given twice are added.
 
     Raises
     ------
     DataError
         On all ranks, if the file is wrong.
     """
-    owned = communicator.allgather(own)
-    whole = on_all(communicator, lambda: None if communicator.rank else matrix_in(file))
+    comm = communicator.tompi4py()
+
+    def read() -> Any:
+        return None if comm.rank else matrix_in(file, complex_numbers=complex_numbers)
+
+    whole = on_all(comm, read)
+    size = comm.bcast(None if whole is None else whole.shape[0])
+    own = own_rows(size, PETSc, communicator)
+    owned = comm.allgather(own)
     if whole is None:
-        starts, columns, values = communicator.recv(), communicator.recv(), communicator.recv()
-        return starts, columns, values
+        starts, columns, values = comm.recv(), comm.recv(), comm.recv()
+        return (starts, columns, values), size
     for rank, (first, last) in enumerate(owned[1:], 1):
         for part in rows_of(whole, first, last):
-            communicator.send(part, rank)
-    return rows_of(whole, *own)
-
-
-def matrix_in(file: Path) -> Any:
-    """Return a matrix of scipy, rows compressed, with numbers that are float64 or complex128."""
-    from scipy.io import mmread
-
-    matrix = read_by(file, lambda path: mmread(path).tocsr())
-    matrix.sort_indices()
-    return matrix if matrix.dtype == np.complex128 else matrix.astype(np.float64)
+            comm.send(part, rank)
+    return rows_of(whole, *own), size
 
 
 def rows_of(matrix: Any, first: int, last: int) -> Rows:

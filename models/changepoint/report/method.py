@@ -5,7 +5,7 @@ Kyle Shan, Performance Variation of the Albany Land-Ice Code (2020), section 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,19 +13,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint.changes import ChangePoint, Regime, relative
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
-from hindmost.models.changepoint.robust.method import LEVEL
-from hindmost.models.changepoint.robust.placement import place_interval
+from hindmost.models.changepoint.robust.method import LEVEL, described
+from hindmost.models.changepoint.robust.segments import segments_between
 
 ALPHA = 0.005
 LARGEST_STEPS = 10
 CONFIRMATIONS = 3
 WINDOW = 30
 FEWEST = 3
-LEAST_VARIANCE = 1e-12
-"""Of the logarithms around a change, where the interval of its place is computed."""
 
 
 def detect_as_report(
@@ -55,13 +52,13 @@ def detect_as_report(
     window : int
         w of algorithm 3: observations to look back.
     level : float
-        Of the intervals, which are an addition to the report.
+        Of the intervals.
 
     Returns
     -------
     Detection
-        All places that the algorithm marks. It tests a place within its window; the p-value and the
-        interval are of the two complete regimes, which may differ less.
+        All places that the algorithm marks. It tests a place within its window; levels, intervals
+        and p-values are an addition to the report: those of the robust method for these places.
 
     Raises
     ------
@@ -74,17 +71,11 @@ def detect_as_report(
     if series.size < FEWEST:
         return Detection(method="report", observations=series.size, times=times, too_short=FEWEST)
     places, _ = search(series, algorithm, alpha, k, confirmations, window)
-    bounds = [0, *places, series.size]
-    sides = [side_of(series, begin, end, algorithm == 3) for begin, end in pairwise(bounds)]
-    return Detection(
-        method="report",
-        observations=series.size,
-        times=times,
-        changes=tuple(
-            change_of(series, left, right, level, confirmations) for left, right in pairwise(sides)
-        ),
-        regimes=tuple(regime_of(side, level) for side in sides),
-    )
+    segments, noise = segments_between(series.logs, places)
+    found = list(pairwise(segments))
+    seen = [confirmations] * len(found)
+    detection = described(series, segments, noise, found, seen, level, confirmations)
+    return replace(detection, method="report")
 
 
 def search(
@@ -108,103 +99,15 @@ def search(
 
 
 def check_settings(algorithm: int, alpha: float, k: int, confirmations: int, window: int) -> None:
-    """Refuse settings that are out of range, or that the algorithm does not use."""
+    """Refuse settings that are out of range."""
     if algorithm not in (1, 2, 3):
         raise UsageError(f"The report has no algorithm {algorithm}: choose 1, 2 or 3.")
-    for name, count, usual in (
-        ("confirmations", confirmations, CONFIRMATIONS),
-        ("window", window, WINDOW),
-    ):
-        if algorithm != 3 and count != usual:
-            raise UsageError(
-                f"{name} = {count} is a setting of algorithm 3, and algorithm = {algorithm} does "
-                "not use it: leave it out."
-            )
     check_probability("alpha", alpha)
     for name, count in (("k", k), ("confirmations", confirmations)):
         if count < 1:
             raise UsageError(f"{name} = {count} must be 1 or more.")
     if window < FEWEST:
         raise UsageError(f"window = {window}: a test needs at least {FEWEST} observations.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """Observations ``begin`` to ``end - 1``: mean and variance of the logarithms, trimmed."""
-
-    begin: int
-    end: int
-    mean: float
-    variance: float
-
-    @property
-    def count(self) -> int:
-        """The number of observations, with those that are trimmed."""
-        return self.end - self.begin
-
-
-def side_of(series: CheckedSeries, begin: int, end: int, trims: bool) -> Side:
-    """Return the observations between two changes."""
-    from hindmost.models.changepoint.report import loops
-
-    mean, variance = loops.moments(series.logs[begin:end], trims)
-    return Side(begin=begin, end=end, mean=float(mean), variance=float(variance))
-
-
-def change_of(
-    series: CheckedSeries, left: Side, right: Side, level: float, needed: int
-) -> ChangePoint:
-    """Describe the change between two neighbouring regimes."""
-    from hindmost.models.changepoint.report import loops
-
-    n, m = left.count, right.count
-    sides = (left.mean, left.variance), (right.mean, right.variance)
-    statistic = float(loops.t_statistic(*sides, n, m))
-    freedom = max(n + m - 2, 1)
-    p_value = float(2.0 * special.stdtr(freedom, -statistic)) if n + m > FEWEST - 1 else 1.0
-    difference = right.mean - left.mean
-    error = abs(difference) / statistic if 0.0 < statistic < np.inf else 0.0
-    reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
-    pooled = max((n * left.variance + m * right.variance) / (n + m), LEAST_VARIANCE)
-    interval = place_interval(
-        series.logs,
-        (left.begin, right.begin, right.end),
-        (left.mean, right.mean),
-        np.full(series.size, np.sqrt(pooled)),
-        level,
-    )
-    return ChangePoint(
-        index=right.begin,
-        time=float(series.times[right.begin]),
-        interval=interval,
-        level=level,
-        before=float(np.exp(left.mean)),
-        after=float(np.exp(right.mean)),
-        effect=relative(difference),
-        effect_interval=(relative(difference - reach), relative(difference + reach)),
-        p_value=p_value,
-        p_anywhere=min(1.0, p_value * (series.size - 1)),
-        seen=needed,
-        needed=needed,
-    )
-
-
-def regime_of(side: Side, level: float) -> Regime:
-    """Describe a regime by its trimmed mean; the interval of one observation has no width."""
-    freedom = max(side.count - 1, 1)
-    reach = 0.0
-    if side.count > 1:
-        error = np.sqrt(side.variance / side.count)
-        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level) * error)
-    return Regime(
-        start=side.begin,
-        stop=side.end,
-        mean=float(np.exp(side.mean)),
-        interval=(float(np.exp(side.mean - reach)), float(np.exp(side.mean + reach))),
-        n=side.count,
-        freedom=float(freedom),
-        deviation=relative(float(np.sqrt(side.variance))),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -21,13 +22,12 @@ from hindmost.models.changepoint.changes import (
 )
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
+from hindmost.models.changepoint.robust.fits import losses
 from hindmost.models.changepoint.robust.noise import Noise
-from hindmost.models.changepoint.robust.placement import place_interval
 from hindmost.models.changepoint.robust.segments import (
     FIRST,
     SHORTEST,
     Rules,
-    Seam,
     Segment,
     compare,
     find_segments,
@@ -42,6 +42,9 @@ FEWEST = FIRST + SHORTEST
 """Nights of a series, at least: until then, its noise is unknown."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
+FARTHEST, BESIDE = 30, 2
+"""Nights from the best place up to which places of a change are tried, and those that stay on
+either side."""
 LATE = 15
 """Nights after which a detected change has nearly always been detected before."""
 
@@ -93,37 +96,56 @@ def detect_robustly(
         is_kept=series.is_confirmed(WITHIN),
     )
     segments, noise = find_segments(series.logs, series.day, rules)
-    seams = [compare(left, right) for left, right in pairwise(segments)]
-    found = [
-        (left, right, seam)
-        for left, right, seam in zip(segments, segments[1:], seams, strict=False)
-        # Where a line begins or ends there may be no step.
-        if not (left.line or right.line) or is_step(seam, right.fit.begin, rules)
-    ]
-    seen = times_seen(series, [right.fit.begin for _, right, _ in found], rules, confirmations)
-    freedoms = freedom_of_means(segments)
+    found = [pair for pair in pairwise(segments) if is_step(*pair, rules)]
+    seen = times_seen(series, [right.fit.begin for _, right in found], rules, confirmations)
+    detection = described(series, segments, noise, found, seen, level, confirmations)
     fitted = np.concatenate([each.fit.values for each in segments])
     sigma = np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
+    return replace(
+        detection,
+        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma),
+        trends=tuple(trend_of(each, level) for each in segments if each.line),
+    )
+
+
+def described(
+    series: CheckedSeries,
+    segments: list[Segment],
+    noise: Noise,
+    found: Sequence[tuple[Segment, Segment]],
+    seen: Sequence[int],
+    level: float,
+    confirmations: int,
+) -> Detection:
+    """Return segments as regimes, and pairs of them as the changes between.
+
+    Parameters
+    ----------
+    found : sequence of (Segment, Segment)
+    seen : sequence of int
+        For each of these, how many passes found it.
+    """
     return Detection(
         method="robust",
         observations=series.size,
-        times=times,
+        times=tuple(series.times.tolist()),
         changes=tuple(
-            change_of(series, left, right, seam, noise, level, count, confirmations)
-            for (left, right, seam), count in zip(found, seen, strict=True)
+            change_of(series, left, right, noise, level, count, confirmations)
+            for (left, right), count in zip(found, seen, strict=True)
         ),
         regimes=tuple(
             regime_of(segment, freedom, level)
-            for segment, freedom in zip(segments, freedoms, strict=True)
+            for segment, freedom in zip(segments, freedom_of_means(segments), strict=True)
         ),
-        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma),
-        trends=tuple(trend_of(each, level) for each in segments if each.line),
         correlation=noise.rho,
     )
 
 
-def is_step(seam: Seam, place: int, rules: Rules) -> bool:
-    """Tell whether the levels at a seam differ significantly, and by enough."""
+def is_step(left: Segment, right: Segment, rules: Rules) -> bool:
+    """Tell whether there is a step: where a line begins or ends, only if the levels differ."""
+    if not (left.line or right.line):
+        return True
+    seam, place = compare(left, right), right.fit.begin
     large = rules.is_kept[place] or abs(seam.after - seam.before) >= rules.least
     return bool(large and seam.p_value <= rules.level_at(place))
 
@@ -163,14 +185,14 @@ def change_of(
     series: CheckedSeries,
     left: Segment,
     right: Segment,
-    seam: Seam,
     noise: Noise,
     level: float,
     seen: int,
     needed: int,
 ) -> ChangePoint:
-    """Turn a seam into a change."""
-    index, difference = right.fit.begin, seam.after - seam.before
+    """Return the change between two segments."""
+    seam, index = compare(left, right), right.fit.begin
+    difference = seam.after - seam.before
     reach = float(special.stdtrit(seam.freedom, 0.5 + 0.5 * level)) * seam.error
     bounds = (left.fit.begin, index, right.fit.end)
     return ChangePoint(
@@ -187,6 +209,56 @@ def change_of(
         seen=seen,
         needed=needed,
     )
+
+
+def place_interval(
+    y: NDArray[np.float64],
+    bounds: tuple[int, int, int],
+    levels: tuple[float, float],
+    sigma: NDArray[np.float64],
+    level: float,
+) -> tuple[int, int]:
+    """Return the first and the last place at which the new level may begin.
+
+    Every place near a change is weighted by its likelihood under the bounded loss. The interval is
+    the shortest run of places around the best one that contains the probability (a credible
+    interval with a flat prior over the places).
+
+    Parameters
+    ----------
+    y, sigma : float64 arrays, shape (observation,)
+        Logarithms, and the noise.
+    bounds : (int, int, int)
+        Where the old level begins, where the new one does, and where it ends.
+    levels : (float, float)
+        The old and the new one.
+    level : float
+        Probability that the interval contains.
+    """
+    begin, change, end = bounds
+    # The change itself is a place also where fewer nights are on a side, as in the report's method.
+    first = min(max(begin + BESIDE, change - FARTHEST), change)
+    last = max(min(end - BESIDE, change + FARTHEST), change)
+    near = slice(first, last)
+    # A place one night later has that night at the old level.
+    old, new = (losses((y[near] - each) / sigma[near]) for each in levels)
+    cost = np.concatenate(([0.0], np.cumsum(old - new)))
+    # The loss is -2 log likelihood; a flat prior makes the weights probabilities.
+    weight = np.exp(-0.5 * (cost - cost.min()))
+    weight /= weight.sum()
+    # Widen the interval on the more probable side until it contains the level.
+    low = high = change - first
+    held = weight[low]
+    while held < level and (low > 0 or high < last - first):
+        more_low = weight[low - 1] if low > 0 else -1.0
+        more_high = weight[high + 1] if high < last - first else -1.0
+        if more_high >= more_low:
+            high += 1
+            held += weight[high]
+        else:
+            low -= 1
+            held += weight[low]
+    return first + low, first + high
 
 
 def outlier_runs(

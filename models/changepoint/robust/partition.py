@@ -18,13 +18,10 @@ from hindmost.models.compiled import declared
 
 FINENESS = 0.3
 """Distance of the levels that are tried, in standard deviations."""
-MOST_LEVELS = 4000
-FEWEST_NEAR = 2
-"""Data within reach of a level that is tried: a single one is cheaper as an outlier."""
 
 
 def level_grid(y: NDArray[np.float64], sigma: float, reach: float) -> NDArray[np.float64]:
-    """Return levels `FINENESS` sigma apart wherever enough data are within ``reach`` sigma.
+    """Return levels `FINENESS` sigma apart wherever data are within ``reach`` sigma.
 
     Parameters
     ----------
@@ -33,15 +30,13 @@ def level_grid(y: NDArray[np.float64], sigma: float, reach: float) -> NDArray[np
         The least standard deviation of the noise.
     reach : float
     """
-    ordered = np.sort(y)
-    step = max(FINENESS * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
-    cells = math.ceil(reach * sigma / step)
-    near = np.unique(np.round((ordered - ordered[0]) / step))
-    levels = ordered[0] + step * np.unique(near[:, None] + np.arange(-cells, cells + 1))
-    low = np.searchsorted(ordered, levels - reach * sigma)
-    high = np.searchsorted(ordered, levels + reach * sigma, side="right")
-    useful: NDArray[np.float64] = levels[high - low >= FEWEST_NEAR]
-    return useful
+    step, least = FINENESS * sigma, float(y.min())
+    cells = math.ceil(reach / FINENESS)
+    near = np.unique(np.round((y - least) / step))
+    levels: NDArray[np.float64] = least + step * np.unique(
+        near[:, None] + np.arange(-cells, cells + 1)
+    )
+    return levels
 
 
 @declared("(f8[::1], f8[::1], f8[::1], f8, f8[::1], i8)")

@@ -191,13 +191,27 @@ def find_segments(
     for _ in range(PASSES):
         wide = noise.wide
         levels = level_grid(y, float(wide.min()), BOUND)
-        if levels.size:  # else nights far from one another: they have no level
-            starts = partition(y, wide, levels, BOUND, rules.penalty, SHORTEST)
-        bounds = pairwise([*starts.tolist(), y.size])
-        fitted = np.concatenate([fit(y, begin, end, wide).values for begin, end in bounds])
-        noise = noise_of_residuals(y, y - fitted, starts)
+        starts = partition(y, wide, levels, BOUND, rules.penalty, SHORTEST)
+        noise = noise_around(y, starts, wide)
     segments = join_switching(y, levels_and_lines(y, starts, noise, rules), noise)
     return drop_insignificant(y, segments, day, noise, rules), noise
+
+
+def noise_around(
+    y: NDArray[np.float64], starts: NDArray[np.int64], sigma: NDArray[np.float64]
+) -> Noise:
+    """Return the noise around levels that begin at some nights; see `fit` for ``sigma``."""
+    bounds = pairwise([*starts.tolist(), y.size])
+    fitted = np.concatenate([fit(y, begin, end, sigma).values for begin, end in bounds])
+    return noise_of_residuals(y, y - fitted, starts)
+
+
+def segments_between(y: NDArray[np.float64], places: list[int]) -> tuple[list[Segment], Noise]:
+    """Return the levels between given changes, and the noise around them."""
+    starts = np.array([0, *places])
+    noise = noise_around(y, starts, noise_of_steps(y).wide)
+    bounds = pairwise([*starts.tolist(), y.size])
+    return [segment_of(y, begin, end, noise) for begin, end in bounds], noise
 
 
 def segment_of(

@@ -24,7 +24,7 @@ def test_a_cached_fit_is_the_fit(
     run = hindmost.open(path)
     options = FitOptions(families=False)
     computed = fit_run(run, options)
-    assert {test.name for test in computed.tests} == {"ranks_alike", "ranks_alike_in_work", "nodes"}
+    assert {test.name for test in computed.tests} == {"ranks_alike", "ranks_alike_in_work"}
     assert computed.laws == ()
     with monkeypatch.context() as patch:
         patch.setattr(study, "compute_fit", None)
@@ -39,7 +39,7 @@ def test_laws_and_tests_keep_the_keys_that_programs_read() -> None:
         "family": "gamma", "a": 2.0, "loc": 0.0, "scale": 3.0,
         "squared_error": 0.1, "log_likelihood": 4.0,
     }  # fmt: skip
-    passed = AssumptionTest(name="nodes", text="alike", figures={"nodes": 2})
-    assert to_document(passed) == {"text": "alike", "nodes": 2}
-    refused = AssumptionTest(name="nodes", refused="one node", figures={})
-    assert to_document(refused) == {"refused": "one node"}
+    passed = AssumptionTest(name="ranks_alike", text="alike", figures={"ranks_read": 2})
+    assert to_document(passed) == {"text": "alike", "ranks_read": 2}
+    refused = AssumptionTest(name="ranks_alike", refused="one rank", figures={})
+    assert to_document(refused) == {"refused": "one rank"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,10 @@ from hypothesis import strategies as st
 
 from hindmost.analysis.history.acknowledgements import (
     Acknowledgement,
+    about,
+    add_acknowledgement,
     read_acknowledgements,
-    replace_acknowledgement,
-    to_toml,
+    suggested,
 )
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.errors import DataError
@@ -25,28 +25,27 @@ def note(**others: str) -> Acknowledgement:
     return Acknowledgement(**{"date": "2026-02-03", "reason": "new compiler", **others})
 
 
-def add(path: Path, entry: Acknowledgement) -> tuple[Acknowledgement, ...]:
-    return replace_acknowledgement(path, entry, entry)
-
-
 @given(machine=TEXT, case=TEXT, timer=TEXT, reason=TEXT)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_any_text_is_valid_toml(machine: str, case: str, timer: str, reason: str) -> None:
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_text_is_valid_toml(
+    tmp_path: Path, machine: str, case: str, timer: str, reason: str
+) -> None:
     told = note(machine=machine, case=case, timer=timer, reason=reason)
-    (entry,) = tomllib.loads(to_toml([told]))["known"]
-    assert Acknowledgement(**entry) == told
-
-
-def test_a_file_is_kept_in_order_with_its_comments(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
-    add(path, note(date="2026-03-01", case="b"))
-    path.write_text("# ours\n" + path.read_text())
-    add(path, note(date="2026-01-01", case="c"))
-    everything = add(path, note(date="2026-03-01", case="b", reason="again"))
-    assert path.read_text().startswith("# ours\n#")
-    assert [each.date for each in everything] == ["2026-01-01", "2026-03-01"]
-    assert everything[1].reason == "again"
+    assert add_acknowledgement(path, told)[-1] == told
+    path.unlink()
+
+
+def test_a_file_stays_as_it_is_and_the_last_entry_counts(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    add_acknowledgement(path, note(date="2026-03-01", case="b"))
+    path.write_text("# ours\n" + path.read_text() + "# theirs\n")
+    before = path.read_text()
+    everything = add_acknowledgement(path, note(date="2026-03-01", case="b", reason="again"))
+    assert path.read_text().startswith(before)
+    assert [each.reason for each in everything] == ["new compiler", "again"]
     assert read_acknowledgements(path) == everything
+    assert about(everything, SeriesName(machine="m", case="b", timer="t"))[0].reason == "again"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -79,7 +78,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
         read_acknowledgements(path)
     before = path.read_text()
     with pytest.raises(DataError):
-        add(path, note())
+        add_acknowledgement(path, note())
     assert path.read_text() == before
 
 
@@ -88,3 +87,20 @@ def test_names_with_signs_of_patterns_mean_themselves() -> None:
     assert note(case="bench[4]").concerns(name)
     assert note(case="bench*").concerns(name)
     assert not note(case="other*").concerns(name)
+
+
+NAMES = ["ant-2-20km_ml_ls_np384", "green-1-7km_pop_np384", "humboldt-1-10km_cop_fro_wdg_np384"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "near"),
+    [
+        ("humbolt*", NAMES[2]),
+        ("gren-1*", NAMES[1]),
+        ("ant-2-20km_ml_ls_np38", NAMES[0]),
+        ("ANT-2-20KM_ML_LS_NP384", NAMES[0]),
+        ("*cop_fro*", NAMES[2]),
+    ],
+)
+def test_the_nearest_comes_first(pattern: str, near: str) -> None:
+    assert suggested(pattern, NAMES).startswith(f"The nearest are: {near!r}")

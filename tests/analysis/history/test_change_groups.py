@@ -21,7 +21,7 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.change_groups import ancestors, commit_range, group_changes
-from hindmost.analysis.history.change_sentences import change_sentence, group_lines
+from hindmost.analysis.history.change_sentences import group_lines
 from hindmost.analysis.history.headline import headline
 from hindmost.analysis.history.page.overview import history_sentences
 from hindmost.analysis.history.study import judge_history
@@ -87,19 +87,6 @@ def test_a_group_says_that_its_changes_lie_between_different_commits() -> None:
     ranges = {commit_range(each.judged, each.change) for each in group.findings}
     assert len(ranges) == 2
     assert group.commits.endswith(" (the narrowest of 2 ranges)")
-
-
-def test_the_words_say_everything_that_is_promised() -> None:
-    study = judge_history(history(*hierarchy()))
-    (group,) = group_changes(study)
-    words = change_sentence(group.findings[0])
-    change = group.findings[0].change
-    assert words.startswith("blake, ice, Total: ")
-    assert f"{100 * change.effect:+.1f} %" in words
-    assert f"on {day(STEP)}" in words
-    assert headline(study).startswith("fail: 2 slowdowns confirmed in 1 case")
-    text = "\n".join(group_lines([group]))
-    assert f": {SOLVE} +" in text.split("parts that changed, of +")[1]
 
 
 def test_the_drift_of_a_whole_is_explained_by_that_of_its_part() -> None:

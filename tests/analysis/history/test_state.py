@@ -109,15 +109,6 @@ def test_earlier_nights_alone_take_no_later_ones_away(tmp_path: Path) -> None:
     assert path.read_text() == before
 
 
-def test_a_past_that_changed_revises_verdicts(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    after(series(stepped(0)), path)
-    study = after(series(noise(0, NIGHTS)), path)
-    kinds = [event.kind for event in study.judged[0].log]
-    assert kinds[-1] == "withdrawn"
-    assert study.status() == "pass"
-
-
 def test_a_late_night_moves_the_places_of_what_was_told(tmp_path: Path) -> None:
     path = tmp_path / "state"
     values = stepped(0)
@@ -157,13 +148,6 @@ def test_a_case_that_did_not_run_tonight_stays(tmp_path: Path) -> None:
         SOLVE: NIGHTS + 1,
     }
     assert study.status() == "fail"
-
-
-def test_another_machine_is_kept_apart(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    after(series(noise(0, NIGHTS)), path)
-    after(series(noise(1, 1), machine="", first=NIGHTS), path)
-    assert len(read_state(path).series) == 2
 
 
 def test_failures_are_kept(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.analysis.readers.experiment_files import SMALL, WRITERS, Written, json_document, text
+from tests.analysis.readers.experiment_files import SMALL, WRITERS, Written, text
 from tests.analysis.readers.experiment_files import assert_sound as assert_sound_experiment
 from tests.analysis.readers.history_files import (
     CASE,
@@ -207,17 +207,6 @@ def test_several_files_are_one_experiment(tmp_path: Path) -> None:
     assert read_experiment(tmp_path).series == experiment.series
 
 
-def test_a_folder_is_searched_two_deep_and_says_what_it_left_out(tmp_path: Path) -> None:
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "a").write_text(text(SMALL))
-    (tmp_path / "inner" / "log").write_text("of no interest\n")
-    (tmp_path / ".hidden").write_text(text(SMALL))
-    (tmp_path / "README").write_text("Hello, world.\nThese are, as it were, 2 files.\n")
-    experiment = read_experiment(tmp_path)
-    assert experiment.series == SMALL.series()
-    assert experiment.warnings == (f"{tmp_path}: left out README (different format).",)
-
-
 def test_the_table_of_collected_runs_is_passed_over_in_silence(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(text(SMALL))
     (tmp_path / "collected.json").write_text(
@@ -234,18 +223,6 @@ def test_the_numbers_of_a_figure_are_passed_over_in_silence(tmp_path: Path) -> N
     (tmp_path / "scaling" / "plot.csv").write_text("ranks,seconds\n1,2\n2,3\n")
     (tmp_path / "report.html").write_text("<!DOCTYPE html>\n<html></html>\n")
     assert read_experiment(tmp_path).warnings == ()
-
-
-def test_formats_are_not_mixed_unless_one_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text(text(SMALL))
-    (tmp_path / "b").write_text(json_document(SMALL))
-    with pytest.raises(DataError, match=r"several formats: .*a is text; .*b is json"):
-        read_experiment(tmp_path)
-    experiment = read_experiment(tmp_path, format="json")
-    assert experiment.series == SMALL.series()
-    assert "left out a" in experiment.warnings[0]
-    with pytest.raises(DataError, match="contains no file of the format csv"):
-        read_experiment(tmp_path, format="csv")
 
 
 @pytest.mark.parametrize(
@@ -278,18 +255,10 @@ def test_empty_files_and_other_encodings_are_refused(tmp_path: Path, name: str) 
 
 def test_requests_that_are_not_possible(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(text(SMALL))
-    with pytest.raises(UsageError, match="does not exist"):
-        read_experiment(tmp_path / "b")
-    with pytest.raises(UsageError, match="No file to read"):
-        read_experiment([])
     with pytest.raises(UsageError, match="Unknown format 'xml'; choose runs, cube"):
         read_experiment(tmp_path, format="xml")
     with pytest.raises(UsageError, match="Unknown way over ranks 'median'; choose mean"):
         read_experiment(tmp_path, over_ranks="median")
-    with pytest.raises(UsageError, match=r"No metric 'flops'.*choose time"):
-        read_experiment(tmp_path, metric="flops")
-    with pytest.raises(UsageError, match="No kernel 'x'"):
-        read_experiment(tmp_path, kernel="x")
 
 
 NUMBERS = st.floats(1e-300, 1e300)

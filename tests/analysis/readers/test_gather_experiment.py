@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -17,21 +15,6 @@ def gathering() -> ExperimentGathering:
     made = ExperimentGathering()
     made.declare(["p", "n"], "here")
     return made
-
-
-def test_what_is_no_measurement_is_left_out_with_its_place(gathering: ExperimentGathering) -> None:
-    gathering.add(("a", "time"), (2, 1), [1.0, math.nan], "line 1")
-    gathering.add(("a", "time"), (4, 1), [math.inf], "line 2")
-    gathering.add(("a", "time"), (8, 1), [-1.0, 3.0, 0.0], "line 3")
-    experiment = gathering.experiment("it")
-    np.testing.assert_array_equal(experiment.series[0].points, [[2, 1], [8, 1]])
-    np.testing.assert_array_equal(experiment.series[0].values, [[1], [3]])
-    places = ("1: nan", "2: inf", "3: -1", "3: 0")
-    assert [each.partition(" for ")[0] for each in experiment.warnings] == [
-        f"line {place}" for place in places
-    ]
-    why = " for a (time) at p = 2, n = 1 is not a finite number above zero; left out."
-    assert experiment.warnings[0].endswith(why)
 
 
 def test_a_series_of_zeros_is_skipped_with_one_sentence(gathering: ExperimentGathering) -> None:

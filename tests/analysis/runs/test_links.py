@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from tests.conftest import made_header, run_values
 
-from hindmost.analysis.runs.links import NodeLink, link_words
+from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.ranks.links import LinkCost
 
 
 def network(folder: Path, **other: Any) -> list[str]:
@@ -43,8 +44,8 @@ def test_nothing_is_said_of_impossible_events(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize(("clock_s", "said"), [(1e-5, False), (2e-3, True)])
 def test_the_dearest_link_and_what_it_compares_with(clock_s: float, said: bool) -> None:
-    def link(*nodes: str, message_s: float, share: float) -> NodeLink:
-        return NodeLink(
+    def link(*nodes: str, message_s: float, share: float) -> LinkCost:
+        return LinkCost(
             nodes=nodes, message_s=message_s, reduction_s=None, clock_s=clock_s, share=share
         )
 

@@ -69,7 +69,7 @@ def test_without_a_terminal_there_are_lines_until_the_end(
 
 @pytest.mark.parametrize(
     "words",
-    [["--json"], ["--port", "5"], ["--web", "--once"], ["--web", "--port", "70000"]],
+    [["--json"], ["--web", "--once"], ["--web", "70000"]],
 )
 def test_what_makes_no_sense_is_refused(feed: Feed, words: list[str]) -> None:
     with pytest.raises(UsageError):

@@ -11,7 +11,7 @@ import pytest
 from tests.harness.adaptive.meshes import uniform
 
 from hindmost.documents import parse_document
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.decks import DECKS, Deck, deck_of, find_deck, parse_base
 
 LEAST = """\
@@ -28,7 +28,7 @@ steps = 5
 
 
 def parse_deck(text: str, source: str) -> Deck:
-    return deck_of(parse_document(text, source, UsageError))
+    return deck_of(parse_document(text, source))
 
 
 @pytest.mark.parametrize("name", DECKS.names)
@@ -66,7 +66,7 @@ def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_key(old: str, new: str, message: str) -> None:
     assert old in LEAST
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(DataError, match=message):
         parse_deck(LEAST.replace(old, new), "mine")
 
 
@@ -76,7 +76,7 @@ def test_a_name_or_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.toml: cannot be read \(No such file"):
         find_deck(str(tmp_path / "none.toml"))
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match=r"binary\.toml:1: not UTF-8"):
+    with pytest.raises(DataError, match=r"binary\.toml:1: not UTF-8"):
         find_deck(str(tmp_path / "binary.toml"))
 
 

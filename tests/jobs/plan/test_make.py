@@ -14,10 +14,11 @@ from hindmost.documents import parse_document
 from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, Value
-from hindmost.jobs.plan.make import RankLayout, layout_on, make_plan, run_id, shuffle
+from hindmost.jobs.plan.make import layout_on, make_plan, run_id, shuffle
 from hindmost.jobs.study import machines
 from hindmost.jobs.study.read import study_of
 from hindmost.jobs.study.study import Study
+from hindmost.jobs.verbs.plan import warnings
 
 TEXT = """\
 [study]
@@ -120,7 +121,6 @@ def test_solvers_are_compared_in_one_allocation() -> None:
         assert {run.allocation for run in runs} == {allocation.id}
         assert len({run.ranks for run in runs}) == 1
         assert len({run.block for run in runs}) * 3 == len(runs)
-    assert not any(run.split for run in plan.runs)
     assert [each.walltime_s for each in plan.allocations] == [48 * 60, 18 * 60] * 3
     longer = make_plan(study(job=62)).allocations
     assert [(len(each.runs), each.walltime_s) for each in longer] == [(12, 62 * 60)] * 3
@@ -158,8 +158,8 @@ def test_packing_keeps_its_promises(repeats: int, by: str, most: int, job: int) 
             begun += run.limit_s
     for run in plan.runs:
         apart.setdefault((run.block, run.ranks), set()).add(run.allocation)
-    for run in plan.runs:
-        assert run.split == (len(apart[run.block, run.ranks]) > 1)
+    split = {block for (block, _), places in apart.items() if len(places) > 1}
+    assert [int(each.split()[0]) for each in warnings(plan)] == [len(split)] * bool(split)
 
 
 def machine(**fields: object) -> MachineProfile:
@@ -173,14 +173,14 @@ def machine(**fields: object) -> MachineProfile:
      (2, 1, (1, 2)), (2, 4, (2, 1))],
 )  # fmt: skip
 def test_sizes(ranks: int, each: int | None, size: tuple[int, int]) -> None:
-    assert layout_on(machine(), ranks, each) == RankLayout(ranks, *size)
+    assert layout_on(machine(), ranks, each) == size
 
 
 @given(ranks=st.integers(1, 5000), cores=st.integers(1, 200))
 def test_a_size_holds_all_ranks_on_the_fewest_nodes(ranks: int, cores: int) -> None:
     size = layout_on(machine(cores_per_node=cores), ranks)
-    assert size.ranks_per_node <= cores
-    assert size.nodes * size.ranks_per_node >= ranks > (size.nodes - 1) * cores
+    assert size[0] <= cores
+    assert size[1] * size[0] >= ranks > (size[1] - 1) * cores
 
 
 def test_sizes_that_are_refused() -> None:
@@ -189,8 +189,8 @@ def test_sizes_that_are_refused() -> None:
     with pytest.raises(UsageError, match="5 ranks on a node of 'm', which has 4 cores"):
         layout_on(machine(), 5, 5)
     crowded = machine(nodes=2, oversubscribe=True)
-    assert layout_on(crowded, 9) == RankLayout(9, 5, 2)
-    assert layout_on(replace(crowded, nodes=None), 5, 5) == RankLayout(5, 5, 1)
+    assert layout_on(crowded, 9) == (5, 2)
+    assert layout_on(replace(crowded, nodes=None), 5, 5) == (5, 1)
 
 
 def test_machines_are_chosen_or_refused() -> None:

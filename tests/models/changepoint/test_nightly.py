@@ -6,8 +6,6 @@ from benchmarks.synthetic.nightly import KINDS, draw_nightly
 from benchmarks.synthetic.scores import Score, detection_delays, score_changes
 from numpy.typing import NDArray
 
-from hindmost.errors import UsageError
-
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_series_are_as_stated(kind: str) -> None:
@@ -44,20 +42,6 @@ def test_levels_change_by_the_effects() -> None:
                 expected.append(series.effects[i - 1])
     assert len(found) > 40
     assert np.abs(np.array(found) - expected).mean() < 0.02
-
-
-def test_short_segments_are_short_and_double_outliers_double() -> None:
-    short = draw_nightly("short segments", 1)
-    assert np.all(np.diff(short.changes) <= 10)
-    marks = draw_nightly("double outliers", 4).outliers
-    runs = np.diff(np.flatnonzero(np.diff(np.concatenate(([0], marks.astype(int), [0])))))[::2]
-    assert np.all(runs >= 1)
-    assert np.mean(runs >= 2) > 0.8
-
-
-def test_an_unknown_kind_is_refused_with_the_choices() -> None:
-    with pytest.raises(UsageError, match="short segments"):
-        draw_nightly("other", 0)
 
 
 def test_scores_pair_one_to_one() -> None:

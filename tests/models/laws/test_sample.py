@@ -87,7 +87,9 @@ def test_coarser_bins_keep_the_moments_and_the_likelihood_almost(name: str) -> N
     assert np.dot(weight, np.log1p(y * y)) == pytest.approx(exact, abs=1e-8)
 
 
-def test_blocks_may_reuse_their_memory_and_come_in_any_size() -> None:
+def test_blocks_may_reuse_their_memory_and_come_in_any_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     values = many("detours")
 
     def blocks() -> Iterator[NDArray[np.float64]]:
@@ -101,6 +103,15 @@ def test_blocks_may_reuse_their_memory_and_come_in_any_size() -> None:
     assert sample.size == SIZE
     assert sample.mean == pytest.approx(values.mean(), rel=1e-12)
     assert sample.std == pytest.approx(values.std(), rel=1e-12)
+    monkeypatch.setattr("hindmost.models.laws.sample.PIECE", SIZE // 7)
+    merged = Sample.from_blocks(blocks())
+    assert merged.size == SIZE
+    assert merged.std == pytest.approx(values.std(), rel=1e-12)
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    point, weight = merged.nodes()
+    inside, everywhere = ((x - middle) / (0.1 * (high - low)) for x in (point, values))
+    exact = np.log1p(everywhere**2).mean()
+    assert np.dot(weight, np.log1p(inside**2)) == pytest.approx(exact, abs=1e-9)
     few = Sample.from_blocks(iter([values[:10], values[10:30]]))
     np.testing.assert_array_equal(few.point, np.sort(values[:30]))
 

@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
+from benchmarks.synthetic.solves import draw_work, synthetic_solve
 from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.law import law_of
 from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.noise.digest import AllRanks, Digest
+from hindmost.models.noise.digest import AllRanks
 from hindmost.models.noise.fit import MODELS, NoiseModel, fit_models
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import (
     bertsimas_bound,
     cramer_bound,
-    fit_bertsimas,
-    fit_cramer,
-    fit_mean_work,
 )
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
@@ -154,16 +151,6 @@ def test_the_best_of_the_families_is_a_model_and_is_ranked(
     assert abs(model.predict().error_percent(solve_times().solve_time_s)) < 60
 
 
-def test_nodes_are_drawn_instead_of_ranks() -> None:
-    ranks = {m.name: m for m in fit_models(solve_times(), families=False).models}
-    nodes = {
-        m.name: m for m in fit_models(solve_times(nodes=2, by_node=True), families=False).models
-    }
-    for name in ("stationary-johnsonsu", "cramer"):
-        assert nodes[name].predict().seconds < ranks[name].predict().seconds
-    assert nodes["max-plus"].predict() == ranks["max-plus"].predict()
-
-
 def test_one_body_has_no_second_half() -> None:
     one = np.array([[1e-4, 2e-4]])
     times = solve_times(
@@ -221,7 +208,7 @@ def test_redrawn_uniform_holds_its_share_because_it_counts_the_fit() -> None:
         prediction = model.predict()
         whole += prediction.low_s <= later <= prediction.high_s
         # Were the laws exact, the scatter of the draws would do; fitted, it holds 76 %.
-        prediction = replace(model, laws=replace(model.laws, fitted=0)).predict()
+        prediction = replace(model, fitted=0).predict()
         scatter += prediction.low_s <= later <= prediction.high_s
     interval = stats.binomtest(whole, RUNS).proportion_ci(0.95)
     assert interval.high > 0.85
@@ -292,20 +279,6 @@ def reduced_solve(times: SolveTimes, *kept: int) -> SolveTimes:
         edge_target=none,
         all_ranks=every,
     )
-
-
-@pytest.mark.parametrize("lag", [0, 2])
-def test_models_of_whole_bodies_are_those_of_the_complete_solve(lag: int) -> None:
-    times = synthetic_solve(
-        work_of(1), lag=lag, latency_s=2e-6, restart=30, edges=line_of_ranks(RANKS)
-    )
-    reduced = reduced_solve(times, 3, 7, 8, 30)
-    assert (reduced.columns, reduced.ranks) == (4, RANKS)
-    digests = Digest.of(times), Digest.of(reduced)
-    for fit in (fit_stationary, fit_nonstationary, fit_mean_work, fit_cramer, fit_bertsimas):
-        complete, found = fit(times, digests[0]).predict(), fit(reduced, digests[1]).predict()
-        assert found.seconds == pytest.approx(complete.seconds, rel=1e-6), fit
-        assert found.high_s == pytest.approx(complete.high_s, rel=1e-6), fit
 
 
 def with_few_models(monkeypatch: pytest.MonkeyPatch, *more: NoiseModel) -> None:

@@ -9,16 +9,12 @@ from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.efficiency_tally import (
-    BodyBlock,
-    EfficiencyTally,
-    RunParts,
-    window_borders,
-)
+from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window, window_borders
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
 from hindmost.models.ranks.lateness import Lateness, LatenessSum, lateness
-from hindmost.models.ranks.links import LinkCost, link_costs
+from hindmost.models.ranks.links import link_costs
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator
@@ -302,29 +298,27 @@ def ring(
     return start, block, Neighbours.of_edges(ranks, (target - 1) % ranks, target)
 
 
-def found(links: list[LinkCost]) -> dict[tuple[int, int], LinkCost]:
-    return {each.nodes: each for each in links}
-
-
 @pytest.mark.parametrize("wrong_s", [0.0, 5e-4, -1e-3])
 def test_both_directions_are_free_of_the_error_of_clocks(wrong_s: float) -> None:
     nodes = [0, 0, 1, 1]
     start, block, neighbours = ring(nodes, {(0, 1): 2e-3}, [0.0, wrong_s])
-    links = found(link_costs(start, block, neighbours, np.array(nodes), 1e-3))
-    assert links[0, 1].message_s == pytest.approx(2e-3, rel=1e-6)
-    assert links[0, 1].reduction_s == pytest.approx(2e-3, rel=1e-6)
-    assert links[0, 1].clock_s == 0.0
-    assert links[0, 0].message_s == pytest.approx(WITHIN_S, rel=1e-6)
-    assert links[0, 0].reduction_s is None
+    links = link_costs(start, block, neighbours, list(map(str, nodes)), 1e-3)
+    found = {each.nodes: each for each in links}
+    assert found["0", "1"].message_s == pytest.approx(2e-3, rel=1e-6)
+    assert found["0", "1"].reduction_s == pytest.approx(2e-3, rel=1e-6)
+    assert found["0", "1"].clock_s == 0.0
+    assert found["0",].message_s == pytest.approx(WITHIN_S, rel=1e-6)
+    assert found["0",].reduction_s is None
 
 
 def test_the_slow_one_of_three_links_comes_first() -> None:
     nodes, times = [0, 1, 2], {(0, 1): 5e-5, (1, 2): 4e-3, (0, 2): 5e-5}
     start, block, neighbours = ring(nodes, times, [0.0, 0.0, 0.0])
-    links = link_costs(start, block, neighbours, np.array(nodes))
-    assert links[0].nodes == (1, 2)
+    links = link_costs(start, block, neighbours, list(map(str, nodes)))
+    assert links[0].nodes == ("1", "2")
     for each in links:
-        assert each.message_s == pytest.approx(times[each.nodes], rel=1e-6)
+        wanted_s = times[int(each.nodes[0]), int(each.nodes[1])]
+        assert each.message_s == pytest.approx(wanted_s, rel=1e-6)
         assert each.reduction_s is None  # over which link, nobody knows
     spent = block.duration[:, 2, 1].sum() / (block.work.sum() + block.duration.sum())
     assert 0.0 < links[0].share <= spent
@@ -335,7 +329,7 @@ def test_one_direction_is_as_uncertain_as_the_clocks(wrong_s: float) -> None:
     nodes = [0, 1]
     start, block, _ = ring(nodes, {(0, 1): 2e-3}, [0.0, wrong_s])
     one_way = Neighbours.of_edges(2, np.array([0], np.int32), np.array([1], np.int32))
-    (link,) = link_costs(start, block, one_way, np.array(nodes), 1e-3)
+    (link,) = link_costs(start, block, one_way, list(map(str, nodes)), 1e-3)
     assert link.clock_s == 1e-3
     assert link.message_s == pytest.approx(2e-3 + wrong_s, rel=1e-6)
     assert link.reduction_s == pytest.approx(2e-3, rel=1e-6)
@@ -345,7 +339,7 @@ def test_hidden_messages_show_no_time() -> None:
     nodes = [0, 1]
     start, block, neighbours = ring(nodes, {(0, 1): 2e-3}, [0.0, 0.0])
     block.work[:, :, 1], block.duration[:, :, 1] = 1e-2, 0.0  # all arrived long before
-    (link,) = link_costs(start, block, neighbours, np.array(nodes))
+    (link,) = link_costs(start, block, neighbours, list(map(str, nodes)))
     assert link.message_s is None
 
 
@@ -360,33 +354,26 @@ def line(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return source, target
 
 
+Bodies = tuple[Values, Values, Values, EventBlock | None]
+"""Starts, times, own work and events."""
+
+
 def tallied(
-    block: BodyBlock,
+    given: Bodies,
     position: NDArray[np.int32],
     edges: tuple[NDArray[np.int32], NDArray[np.int32]] = (NO_EDGES, NO_EDGES),
     *,
     windows: int = 1,
     rows: int = 10**6,
-) -> RunParts:
-    bodies, ranks = block.duration.shape
-    tally = EfficiencyTally(
-        position,
-        ranks,
-        *edges,
-        with_events=block.events is not None,
-        windows=windows,
-    )
+) -> tuple[Efficiencies, tuple[Window, ...]]:
+    start, duration, local, events = given
+    bodies, ranks = start.shape
+    with_events = events is not None
+    tally = EfficiencyTally(position, ranks, *edges, with_events=with_events, windows=windows)
     for first in range(0, bodies, rows):
         some = slice(first, first + rows)
-        tally.add(
-            first,
-            BodyBlock(
-                start=block.start[some],
-                duration=block.duration[some],
-                local=block.local[some],
-                events=None if block.events is None else block.events.part(some),
-            ),
-        )
+        part = None if events is None else events.part(some)
+        tally.add(first, start[some], duration[some], local[some], part)
     return tally.result()
 
 
@@ -407,18 +394,14 @@ def events_of(
     )
 
 
-def run_of(work: NDArray[np.float64], kinds: list[EventKind], cost: float) -> BodyBlock:
+def run_of(work: NDArray[np.float64], kinds: list[EventKind], cost: float) -> Bodies:
     """Return bodies in lockstep that take the most work of any rank, and a cost beside it."""
     ranks = work.shape[1]
     local = work.sum(axis=2)
     ends = np.cumsum(work.max(axis=1).sum(axis=1) + cost)
     start = np.repeat(np.concatenate([[0.0], ends[:-1]])[:, None], ranks, axis=1)
-    return BodyBlock(
-        start=start,
-        duration=np.repeat(ends[:, None], ranks, axis=1) - start,
-        local=local,
-        events=events_of(work, kinds, cycle=10),
-    )
+    duration = np.repeat(ends[:, None], ranks, axis=1) - start
+    return start, duration, local, events_of(work, kinds, cycle=10)
 
 
 def test_ranks_that_take_turns_lose_half_to_serialisation() -> None:
@@ -426,7 +409,7 @@ def test_ranks_that_take_turns_lose_half_to_serialisation() -> None:
     # the other; each body of 6 s costs 1.5 s beside.
     work = np.zeros((8, 2, 2))
     work[:, 0, 0] = work[:, 1, 1] = 3.0
-    whole = tallied(run_of(work, [REDUCE, REDUCE], 1.5), np.arange(8, dtype=np.int32)).whole
+    whole, _ = tallied(run_of(work, [REDUCE, REDUCE], 1.5), np.arange(8, dtype=np.int32))
     assert whole.run_time_s == pytest.approx(60.0)
     assert whole.load_balance == pytest.approx(1.0)
     assert whole.serialisation == pytest.approx(0.5)
@@ -459,41 +442,31 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     work = random.exponential(1.0, (37, 4, 2))
     position = (np.arange(37) % 10).astype(np.int32)
     block = run_of(work, [REDUCE, REDUCE], 0.25)
-    parts = tallied(block, position, line(4), windows=3)
+    found = tallied(block, position, line(4), windows=3)
+    whole, windows = found
     monkeypatch.setattr("hindmost.models.simulation.event_simulator.FEW_EVENTS", 0)
     again = tallied(block, position, line(4), windows=3, rows=7)
-    for one, other in (
-        (parts.whole, again.whole),
-        *zip(
-            (window.efficiencies for window in parts.windows),
-            (window.efficiencies for window in again.windows),
-            strict=True,
-        ),
-    ):
+    every = ([whole, *(each.efficiencies for each in parts)] for whole, parts in (found, again))
+    for one, other in zip(*every, strict=True):
         ours, theirs = to_document(one), to_document(other)
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
         assert ours == pytest.approx(theirs)
-    assert [(each.first, each.last) for each in parts.windows] == [(0, 10), (10, 20), (20, 37)]
+    assert [(each.first, each.last) for each in windows] == [(0, 10), (10, 20), (20, 37)]
     # Bodies in lockstep: windows share the time out.
-    whole = parts.whole
-    assert sum(each.efficiencies.run_time_s for each in parts.windows) == pytest.approx(
-        whole.run_time_s
-    )
+    parts_s = [each.efficiencies.run_time_s for each in windows]
+    assert sum(parts_s) == pytest.approx(whole.run_time_s)
     assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
 
 
 def test_without_events_nothing_is_split() -> None:
     block = run_of(np.ones((6, 2, 1)), [REDUCE], 1.0)
-    bare = BodyBlock(start=block.start, duration=block.duration, local=block.local)
-    parts = tallied(bare, np.arange(6, dtype=np.int32))
-    assert parts.whole.ideal_s is None
-    assert parts.whole.communication == pytest.approx(0.5)
+    start, duration, local, _ = block
+    whole, _ = tallied((start, duration, local, None), np.arange(6, dtype=np.int32))
+    assert whole.ideal_s is None
+    assert whole.communication == pytest.approx(0.5)
     # One rank waits for nobody: what it does not work is transfer.
-    one = slice(0, 1)
-    alone = BodyBlock(
-        start=block.start[:, one], duration=block.duration[:, one], local=block.local[:, one]
-    )
-    whole = tallied(alone, (np.arange(6) % 3).astype(np.int32)).whole
+    alone = (start[:, :1], duration[:, :1], local[:, :1], None)
+    whole, _ = tallied(alone, (np.arange(6) % 3).astype(np.int32))
     assert whole.serialisation == pytest.approx(1.0)
     assert whole.transfer == pytest.approx(0.5)
 

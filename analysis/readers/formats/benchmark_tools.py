@@ -1,0 +1,389 @@
+"""JSON of benchmark tools, of one file a run of the tool, or one with all runs.
+
+Of Google Benchmark (``--benchmark_out``)::
+
+    {"context": {"date": "2021-01-24T05:34:11+00:00", "host_name": "blake", "executable": "./gb"},
+     "benchmarks": [{"name": "sum/100", "run_name": "sum/100", "run_type": "iteration",
+                     "real_time": 588.7, "cpu_time": 588.8, "time_unit": "ns"}]}
+
+A case is a benchmark of a program, and the timers are ``real_time``, ``cpu_time`` and all counters;
+rates, as ``items_per_second``, should be large. Aggregates are left out, unless only these were
+written: then it is their mean, with their standard deviation. The commit is a value of the context
+with a name like ``git_commit`` (``--benchmark_context=git_commit=...``).
+
+Of pytest-benchmark (``--benchmark-json``, ``--benchmark-autosave``)::
+
+    {"machine_info": {"node": "blake"},
+     "commit_info": {"id": "6177ebf...", "project": "albany", "dirty": false},
+     "benchmarks": [{"fullname": "test_sort.py::test_sort[10]",
+                     "stats": {"median": ..., "iqr": ..., "stddev": ..., "rounds": 9}}],
+     "datetime": "2021-01-24T05:34:11.283492+00:00"}
+
+The value is the median of the rounds in seconds. Its standard error is that of normal rounds with
+the same quartiles, or the same standard deviation where quartiles are missing or the rounds are too
+few for them; a mean replaces a missing median.
+
+Of hyperfine (``--export-json``), versions 1 and 2 of the program::
+
+    {"results": [{"command": "sleep 0.1", "median": 0.1, "times": [0.1, 0.1], "exit_codes": [0, 0],
+                  "parameters": {"delay": "0.1"}}]}
+    {"schema_version": 2, "metadata": {"start_time": "2026-10-07T21:13:00Z"},
+     "results": [{"command": "sleep 0.1", "name": "nap", "measurements": [
+         {"time_wall_clock": {"value": 0.1, "unit": "second"}, "exit_code": 0}]}]}
+
+A case is a command, or its name, with those of its parameters that it does not show. The timers are
+``time`` (wall clock) and ``memory`` (the peak, if measured). A command of which a run ended with
+another status than 0 failed. Version 1 has no date, see `path_names.dated`.
+
+Of github-action-benchmark: its page's ``data.js``, or the JSON without its first word::
+
+    window.BENCHMARK_DATA = {
+      "repoUrl": "https://github.com/albany/fast",
+      "entries": {"Benchmark": [
+        {"commit": {"id": "6177ebf..."}, "date": 1795282854000, "tool": "googlecpp",
+         "benches": [{"name": "BM_dot", "value": 0.62, "unit": "ns/iter"}]}]}}
+
+The time is that of the run, not of the commit. A case is a benchmark, after the name of its suite
+unless that is the default, ``Benchmark``. The timer is ``time`` where the unit is one of time, also
+per iteration or operation, and ``value`` elsewhere. Fits of Google Benchmark (``_BigO``, ``_RMS``)
+have no value and are left out. The machine is that of the folder's name. Only the tools
+``customBiggerIsBetter`` and ``customSmallerIsBetter`` say which values are better; for others the
+unit does (``iter/sec``). The range of a value is not read, as every tool means something else by
+it.
+
+Repetitions of a case in one run are one value, their median.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hindmost.analysis.readers.commits import commits_in
+from hindmost.analysis.readers.dates import seconds_since_1970
+from hindmost.analysis.readers.format import (
+    CaseResult,
+    HistoryEntry,
+    HistoryFormat,
+    Session,
+)
+from hindmost.analysis.readers.json_values import (
+    JsonObject,
+    entries_of,
+    expect,
+    inner,
+    load,
+    member,
+    read_object,
+)
+from hindmost.analysis.readers.path_names import dated
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.repetitions import (
+    NORMAL_QUARTILES,
+    OF_QUARTILES,
+    StandardError,
+    error_of_median,
+    summarise,
+)
+from hindmost.analysis.readers.text_files import read_text
+from hindmost.analysis.readers.units import IN_SECONDS
+from hindmost.errors import DataError
+from hindmost.parsing import LARGEST
+
+Measured = dict[str, tuple[list[Any], str]]
+"""Repetitions and unit by timer."""
+
+
+def has(*patterns: bytes) -> Callable[[Path, bytes], bool]:
+    """Return what recognises files whose beginning has all of some patterns."""
+    found = [re.compile(each) for each in patterns]
+    return lambda path, head: all(each.search(head) for each in found)
+
+
+def repeated(session: Session, case: str, measured: Measured, **more: Any) -> CaseResult:
+    """Return the results of a case whose timers have repetitions."""
+    found = {timer: summarise(values) for timer, (values, _) in measured.items()}
+    return session.result(
+        case,
+        {timer: value for timer, (value, _) in found.items()},
+        units={timer: unit for timer, (_, unit) in measured.items()},
+        errors={timer: error for timer, (_, error) in found.items() if error is not None},
+        **more,
+    )
+
+
+# Google Benchmark.
+
+TIMES = ("real_time", "cpu_time")
+NO_COUNTERS = (
+    *("name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions"),
+    *("repetition_index", "threads", "iterations", "time_unit", "aggregate_name", "aggregate_unit"),
+    *("label", "error_occurred", "error_message", "skipped", "skip_message"),
+)
+"""Keys of every result other than its times and counters."""
+
+
+def units_of(entry: JsonObject) -> dict[str, str]:
+    """Return the units of a result's timers."""
+    unit = str(entry.get("time_unit", "ns"))
+    return {
+        name: unit if name in TIMES else "1/s" if name.endswith("_per_second") else ""
+        for name, value in entry.items()
+        if name in TIMES or (name not in NO_COUNTERS and isinstance(value, int | float))
+    }
+
+
+def read_google(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    """Yield the results of a file of Google Benchmark."""
+    data = read_object(path)
+    context = member(data, "context", dict, f"{path}:")
+    date = member(context, "date", None, f"{path}: context")
+    session = Session(
+        machine=str(context.get("host_name") or folder_machine),
+        time=seconds_since_1970(date, f"{path}: context date"),
+        file=str(path),
+        commits=commits_in(context),
+    )
+    program = str(context.get("executable") or "").replace("\\", "/").rpartition("/")[2]
+    cases: dict[str, dict[str, list[JsonObject]]] = {}
+    for entry, where in entries_of(data, "benchmarks", f"{path}:"):
+        name = member(entry, "name", str, where)
+        is_aggregate = entry.get("run_type") == "aggregate"
+        kind = str(entry.get("aggregate_name", "")) if is_aggregate else ""
+        of_case = cases.setdefault(str(entry.get("run_name") or name), {})
+        of_case.setdefault(kind, []).append(entry)
+    for name, kinds in cases.items():
+        case = f"{program}: {name}" if program else name
+        every = [entry for entries in kinds.values() for entry in entries]
+        bad = [each for each in every if each.get("error_occurred") or each.get("skipped")]
+        if bad:
+            why = bad[0].get("error_message") or bad[0].get("skip_message") or "failed"
+            yield session.failed(case, str(why))
+        elif single := kinds.get(""):
+            timers = units_of(single[0]).items()
+            yield repeated(
+                session,
+                case,
+                {timer: ([each.get(timer) for each in single], unit) for timer, unit in timers},
+            )
+        elif "mean" in kinds:
+            yield session.result(case, **of_mean(kinds["mean"][-1], kinds.get("stddev", [{}])[-1]))
+        else:
+            remarks.add(
+                "benchmarks with neither repetitions nor their mean",
+                f"{path}: {name} has neither a repetition nor a mean; left out.",
+            )
+
+
+def of_mean(mean: JsonObject, deviation: JsonObject) -> dict[str, Any]:
+    """Return means, their units, and standard errors if there are standard deviations."""
+    count, units = mean.get("repetitions"), units_of(mean)
+    errors = {}
+    if isinstance(count, int) and 1 < count < LARGEST:
+        known = [timer for timer in units if type(deviation.get(timer)) is float]
+        for timer in known:
+            errors[timer] = StandardError(deviation[timer] / math.sqrt(count), count - 1.0)
+    return {"values": {timer: mean[timer] for timer in units}, "units": units, "errors": errors}
+
+
+GOOGLE_BENCHMARK = HistoryFormat(
+    name="google-benchmark",
+    looks_like='an object with "context" and "benchmarks" (Google Benchmark)',
+    recognises=has(rb'"context"\s*:\s*\{', rb'"benchmarks"\s*:'),
+    read=read_google,
+)
+
+
+# pytest-benchmark.
+
+FEW_ROUNDS = 10
+"""Rounds up to which their standard deviation is believed rather than their quartiles."""
+
+
+def commits_of_session(info: JsonObject) -> dict[str, str]:
+    """Return the commit that a session of pytest measured."""
+    commit = commits_in({"commit": info.get("id")}).get("")
+    if commit is None:
+        return {}
+    project = info.get("project")
+    name = project if isinstance(project, str) and project.lower() != "unknown" else ""
+    return {name: f"{commit}{' with changes' if info.get('dirty') is True else ''}"}
+
+
+def number_in(stats: JsonObject, name: str) -> float:
+    """Return a number, NaN if it is none."""
+    value = stats.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST:
+        return math.nan
+    return float(value)
+
+
+def of_rounds(stats: JsonObject) -> tuple[Any, StandardError]:
+    """Return the value of a benchmark and its spread."""
+    rounds, deviation = number_in(stats, "rounds"), number_in(stats, "stddev")
+    median = stats.get("median")
+    value = stats.get("mean") if median is None else median
+    if not rounds > 1:
+        return value, StandardError(math.nan)
+    freedom = rounds - 1.0
+    if median is None:
+        return value, StandardError(deviation / math.sqrt(rounds), freedom)
+    between = number_in(stats, "iqr")
+    if between > 0 and (rounds > FEW_ROUNDS or math.isnan(deviation)):
+        deviation = between / NORMAL_QUARTILES
+        freedom = max(OF_QUARTILES * freedom, 1.0)
+    return value, StandardError(error_of_median(deviation, rounds), freedom)
+
+
+def read_pytest(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    """Yield the results of a session of pytest."""
+    data = read_object(path)
+    session = Session(
+        machine=str(inner(data, "machine_info").get("node") or folder_machine),
+        time=seconds_since_1970(member(data, "datetime", None, f"{path}:"), f"{path}: datetime"),
+        file=str(path),
+        commits=commits_of_session(inner(data, "commit_info")),
+    )
+    for entry, where in entries_of(data, "benchmarks", f"{path}:"):
+        name = member(entry, "fullname" if "fullname" in entry else "name", str, where)
+        stats = entry.get("stats")
+        if stats:
+            value, spread = of_rounds(expect(stats, dict, f"{where} stats"))
+            yield session.result(name, {"time": value}, errors={"time": spread})
+        else:
+            yield session.failed(name, "no statistics")
+
+
+PYTEST_BENCHMARK = HistoryFormat(
+    name="pytest-benchmark",
+    looks_like='an object with "machine_info", "commit_info" and "benchmarks" (pytest-benchmark)',
+    recognises=has(rb'"machine_info"\s*:', rb'"commit_info"\s*:'),
+    read=read_pytest,
+)
+
+
+# hyperfine.
+
+METRICS = {"time_wall_clock": "time", "memory_peak_resident": "memory"}
+"""Timer by the metric of version 2."""
+
+
+def of_command(entry: JsonObject, where: str) -> tuple[Measured, list[Any]]:
+    """Return the values of all runs of a command, and their exit statuses."""
+    if "measurements" not in entry:
+        # Without the single times there is still their median.
+        times = entry.get("times") or [entry.get("median", entry.get("mean"))]
+        measured: Measured = {"time": (expect(times, list, f"{where} times"), "s")}
+        memory, codes = entry.get("memory_usage_byte"), entry.get("exit_codes")
+        if isinstance(memory, list) and memory:
+            measured["memory"] = (memory, "bytes")
+        return measured, codes if isinstance(codes, list) else []
+    measured, statuses = {}, []
+    for run, _ in entries_of(entry, "measurements", where):
+        statuses.append(run.get("exit_code", 0))
+        for metric, timer in METRICS.items():
+            if quantity := inner(run, metric):
+                unit = str(quantity.get("unit", ""))
+                values, _ = measured.setdefault(timer, ([], "bytes" if unit == "byte" else unit))
+                values.append(quantity.get("value"))
+    return measured, statuses
+
+
+def read_hyperfine(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    """Yield the results of a file of hyperfine."""
+    data = read_object(path)
+    begun = inner(data, "metadata").get("start_time")
+    time = (
+        dated(path, remarks) if begun is None else seconds_since_1970(begun, f"{path}: start_time")
+    )
+    session = Session(machine=folder_machine, time=time, file=str(path))
+    for entry, where in entries_of(data, "results", f"{path}:"):
+        command, name = member(entry, "command", str, where), entry.get("name")
+        case = name if isinstance(name, str) and name else command
+        parameters = inner(entry, "parameters").items()
+        hidden = [f"{key}={value}" for key, value in parameters if str(value) not in case]
+        case = f"{case} ({', '.join(hidden)})" if hidden else case
+        measured, statuses = of_command(entry, where)
+        bad = [status for status in statuses if status != 0]
+        if bad:
+            ended = "was killed" if bad[0] is None else f"ended with status {bad[0]}"
+            yield session.failed(case, ended)
+        else:
+            yield repeated(session, case, measured)
+
+
+HYPERFINE = HistoryFormat(
+    name="hyperfine",
+    looks_like='an object with "results", each with "command" and "times" (hyperfine)',
+    recognises=has(
+        rb'"results"\s*:\s*\[', rb'"command"\s*:', rb'"(?:mean|median|measurements)"\s*:'
+    ),
+    read=read_hyperfine,
+)
+
+
+# github-action-benchmark.
+
+DEFAULT_SUITE = "Benchmark"
+DIRECTIONS = {"customBiggerIsBetter": False, "customSmallerIsBetter": True}
+"""Tool to whether smaller values are better."""
+_PREFIX = re.compile(r"\s*window\.BENCHMARK_DATA\s*=\s*")
+_PER_ITERATION = re.compile(r"\s*/\s*(?:iter|iteration|op|ops|call)$", re.IGNORECASE)
+_FIT = re.compile(r"_(?:BigO|RMS)$")
+
+
+def of_page(run: Any, suite: str, where: str, file: Path, machine: str) -> Iterator[CaseResult]:
+    """Yield the results of a run, one for each of its benchmarks."""
+    time = seconds_since_1970(member(run, "date", None, where), f"{where} date")
+    commit = inner(run, "commit").get("id")
+    session = Session(
+        machine=machine,
+        time=time,
+        file=str(file),
+        commits={"": str(commit)} if commit else {},
+    )
+    direction = DIRECTIONS.get(str(run.get("tool")))
+    cases: dict[tuple[str, str, str], list[Any]] = {}
+    for bench, place in entries_of(run, "benches", where):
+        name = member(bench, "name", str, place)
+        if "value" not in bench and _FIT.search(name):
+            continue
+        written = str(bench.get("unit") or "").strip()
+        plain = _PER_ITERATION.sub("", written)
+        unit = ("time", plain) if plain.lower() in IN_SECONDS else ("value", written)
+        cases.setdefault((name, *unit), []).append(bench.get("value"))
+    for (case, timer, unit_name), values in cases.items():
+        yield repeated(
+            session,
+            case if suite == DEFAULT_SUITE else f"{suite}: {case}",
+            {timer: (values, unit_name)},
+            smaller_is_better={} if direction is None else {timer: direction},
+        )
+
+
+def read_page(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    """Yield the results of a file of github-action-benchmark, JavaScript or JSON."""
+    text = read_text(path)
+    prefix = _PREFIX.match(text)
+    if prefix is not None:
+        text = "\n" * text.count("\n", 0, prefix.end()) + text[prefix.end() :].rstrip().rstrip(";")
+    data = expect(load(text, str(path)), dict, f"{path}: the document")
+    for suite, runs in member(data, "entries", dict, f"{path}:").items():
+        for at, run in enumerate(expect(runs, list, f"{path}: entries {suite}")):
+            try:
+                found = list(of_page(run, suite, f"{path}: {suite}[{at}]", path, folder_machine))
+            except DataError as error:
+                remarks.add("runs that cannot be read", f"{error} The run is left out.")
+                continue
+            yield from found
+
+
+GITHUB_ACTION_BENCHMARK = HistoryFormat(
+    name="github-action-benchmark",
+    looks_like='data.js with "entries" of runs, each with "benches" (github-action-benchmark)',
+    recognises=has(rb'"entries"\s*:\s*\{', rb'"benches"'),
+    read=read_page,
+)
