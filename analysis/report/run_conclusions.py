@@ -21,6 +21,7 @@ from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait, work_or_core
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import doubted
+from hindmost.analysis.runs.straggler import DISTURBED
 from hindmost.analysis.runs.stretches import extra_words, growth_words
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
@@ -121,7 +122,12 @@ def why_most(looked: LookedAt) -> str:
     said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."
     if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
         return f"{said} Most of the difference is injected noise."
-    grown = growth_words(looked.run, ranks.stretches, WORTH_SAYING * looked.efficiencies.whole_s)
+    grown = growth_words(
+        looked.run,
+        ranks.stretches,
+        WORTH_SAYING * looked.efficiencies.whole_s,
+        disturbed=any(each.code in DISTURBED for each in looked.fitted.findings),
+    )
     one = looked.busiest
     typical = (
         f" Its median iteration works {one.typical_times:.2f} times as long as that of the mean "

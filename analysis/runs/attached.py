@@ -25,7 +25,7 @@ from hindmost.models.ranks.efficiencies import OUTSIDE
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
 
-LEFT_OUT_FIRST = ("loops", "growth", "calls", "places")
+LEFT_OUT_FIRST = ("loops", "calls", "waits", "places")
 """What sentences name, in the order in which it is left out where there are too many lines."""
 IN_WORDS = {
     "local": "local work",
@@ -99,7 +99,7 @@ class AttachedRun(JudgedRun):
             self.where(),
             self.who(),
             *self.network(),
-            *(() if "growth" in self.left_out else self.grown()),
+            *self.grown(),
             *self.counted_work(),
             *self.inner(),
             self.next(),
@@ -131,7 +131,7 @@ class AttachedRun(JudgedRun):
         if not self.solves:
             name = (attached.get("loop") or {}).get("name")
             each = f" ({header.iteration_is})" if header.iteration_is else ""
-            if name and self.run.of_program:  # which says what part of the time that is
+            if name:
                 each = f" {name}"
             passes = (f", {header.passes}", ",") if header.passes else ("", "")
             verb = "takes" if self.run.bodies == 1 else "take"
@@ -210,10 +210,14 @@ class AttachedRun(JudgedRun):
                 f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(judged.excess)} more than the mean, which is "
                 f"{percent(judged.imbalance)} of the {'solve' if self.solves else 'loop'} time. "
-                f"The ranks wait {percent(waiting, 0)} of their iterations."
+                f"Messages and collectives take {percent(waiting, 0)} of the ranks' iterations."
                 f"{self.of_recurring('But ')}"
             )
-        others = np.delete(share, worst)
+        own, others = (
+            percent(float(of.mean()), 0) for of in (share[worst], np.delete(share, worst))
+        )
+        waits = f" Messages and collectives take {own} of its time, {others} of the others'."
+        waits *= "waits" not in self.left_out
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
         when = " in its quickest iterations, too" if judged.quickest else ""
         where = ""
@@ -223,8 +227,7 @@ class AttachedRun(JudgedRun):
         doubt = doubt or work_or_core(judged.work_s, counted=times.amount is not None)
         return (
             f"Rank {worst}{host} is the straggler{when}: it spends {percent(judged.excess, 0)} "
-            f"more time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of "
-            f"its time, the others {percent(float(others.mean()), 0)}."
+            f"more time outside MPI than the mean.{waits}"
             f"{where}{self.of_recurring()}{doubt}"
         )
 
@@ -250,7 +253,13 @@ class AttachedRun(JudgedRun):
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
+        said = growth_words(
+            self.run,
+            self.stretches,
+            WORTH_SAYING * self.undisturbed_s,
+            disturbed=bool(self.disturbed),
+            places="places" not in self.left_out,
+        )
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:

@@ -176,6 +176,10 @@ class JudgedRun:
         if judged is None or judged.quickest or self.straggler is None or self.recurring():
             return ""
         if self.quickest_s is not None:
+            extra_s = [each.work_s[self.straggler] - each.work_s.mean() for each in self.stretches]
+            unsure_s = np.where([each.unsure for each in self.stretches], extra_s, 0.0)
+            if unsure_s.sum() > MOST_OF_ALL * np.sum(extra_s):
+                return " Its quickest iterations differ too much to tell that from a disturbance."
             return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
         if core_wait(self.run) is None or self.crowded:
             return " The run was disturbed: this may not be its work." if self.disturbed else ""

@@ -43,7 +43,7 @@ def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, 
     text = "\n".join(summary_lines(report))
     assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 iterations" in text
     assert "by chance" not in text
-    assert text.count("That is more work or a slower core") == 1
+    assert text.count("That is more work, a pause or a slower core") == 1
     assert re.search(rf"least waiting: +{SLOW} ", text)
     assert len(text.splitlines()) < 40
 

@@ -146,7 +146,7 @@ def test_two_numbers_on_a_rank_that_becomes_slower_have_two_names(
     assert costs is not None
     assert int(costs[1]) != int(bar[1])
     assert not re.search(r"oad imbalance costs", said)
-    assert said.count("That is more work or a slower core") == 1
+    assert said.count("That is more work, a pause or a slower core") == 1
 
 
 def test_few_iterations_are_the_first_thing_said(
