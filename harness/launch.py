@@ -13,7 +13,6 @@ from hindmost.errors import MissingError
 from hindmost.processes import START, stat_fields
 from hindmost.text import counted
 
-
 LAUNCHERS = (
     ("Open MPI's mpiexec", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("mpiexec (PMI)", "PMI_SIZE", "PMI_RANK"),
