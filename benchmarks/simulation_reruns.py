@@ -35,7 +35,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.at_scale import scaled
 from hindmost.analysis.whatif.options import Named, changes_of
 from hindmost.analysis.whatif.study import replay_run
-from hindmost.analysis.whatif.targets import Scaling, read_scale
+from hindmost.analysis.whatif.targets import Scale, Scaling
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -117,7 +117,7 @@ def replayed(runs: list[Run], named: list[Named]) -> list[float]:
 
 def on_more_ranks(runs: list[Run], machine: Machine) -> tuple[list[float], str]:
     """Predict runs on more ranks, one by one; also return the widest interval, in words."""
-    scale = read_scale(f"{RANKS[-1]}", RANKS[-1], Scaling.STRONG, None, machine)
+    scale = Scale(ranks=(RANKS[-1],), per_node=RANKS[-1], scaling=Scaling.STRONG)
     found = [each for run in runs for (each,) in scaled([run], scale, changes_of(), machine)]
     low_s, high_s = (
         min(each.result.low_s for each in found),

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -257,7 +257,7 @@ def replay_both(trace: Path, ranks: int, eager_bytes: int) -> tuple[float, float
     network = Network(within=LINK, within_both_ways=LINK)
     machine = Machine(name="cluster", ranks_per_node=ranks, network=network)
     theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
-    how = Replaying.on(machine, FLOPS_PER_S, eager_bytes)
+    how = replace(Replaying.on(machine, FLOPS_PER_S), eager_bytes=eager_bytes)
     (ours,) = replay_trace(trace, SMPI_TRACE, changes_of(), how)
     return theirs_s, ours.before.total_s
 

@@ -26,7 +26,6 @@ from hindmost.analysis.whatif.prediction import (
     predictions_table,
 )
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
-from hindmost.analysis.whatif.study import Outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_ranks, scalable
 from hindmost.analysis.whatif.traces import (
     Replaying,
@@ -38,7 +37,6 @@ from hindmost.analysis.whatif.traces import (
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
-from hindmost.harness.runfile.part_file import RunName
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.objects import Strategy
 from hindmost.models.simulation.partner import RECIPES
@@ -88,38 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="+", type=Path, help="run files, or folders of them; or traces"
     )
-    add_changes(parser)
-    add_solve(parser)
-    add_traces(parser)
-    parser.add_argument(
-        "--pipeline-depth",
-        metavar="LIST",
-        help="reductions in flight, for pipelined solvers (recorded: 1)",
-    )
-    add_scale(parser)
-    parser.add_argument(
-        "--against",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="runs of a pipelined solver: tell whether it pays off against the blocking one",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="write the simulated solve as a run file, for one run and one change",
-    )
-    parser.add_argument(
-        "--balance",
-        metavar="LIST",
-        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
-
-
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Declare the changes that apply to every solver."""
     parser.add_argument(
         "--latency",
         metavar="LIST",
@@ -157,10 +123,6 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         help="factor of the speed of all ranks (x1.2) or of one ('rank 3: x0.8'); repeatable for "
         "other ranks",
     )
-
-
-def add_solve(parser: argparse.ArgumentParser) -> None:
-    """Declare what another solve may be."""
     parser.add_argument(
         "--solver",
         metavar="NAME",
@@ -173,10 +135,17 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="iterations of the solve (default: as recorded)",
     )
-
-
-def add_scale(parser: argparse.ArgumentParser) -> None:
-    """Declare where solves are scaled to."""
+    parser.add_argument(
+        "--flops-per-second",
+        type=float,
+        metavar="RATE",
+        help="of a rank, for traces that count work in flops (SMPI's 'smpi/host-speed')",
+    )
+    parser.add_argument(
+        "--pipeline-depth",
+        metavar="LIST",
+        help="reductions in flight, for pipelined solvers (recorded: 1)",
+    )
     parser.add_argument(
         "--ranks",
         metavar="LIST",
@@ -203,6 +172,25 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         help="dimensions of the grid of ranks that exchange halos (default: what the recorded "
         "neighbours suggest)",
     )
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="runs of a pipelined solver: tell whether it pays off against the blocking one",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the simulated solve as a run file, for one run and one change",
+    )
+    parser.add_argument(
+        "--balance",
+        metavar="LIST",
+        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
 
 def scale_from(arguments: argparse.Namespace, machine: Machine | None) -> Scale | None:
@@ -279,7 +267,13 @@ def perform(arguments: argparse.Namespace) -> int:
     if not answers:
         raise refused[0]
     if name is not None:
-        write_simulated([one for found in answers for each in found for one in each.found], name)
+        solves = [one for found in answers for each in found for one in each.found]
+        if len(solves) != 1:
+            raise UsageError(
+                f"--out writes one simulated solve, and these are {len(solves)}: give one run, one "
+                "change and one number of ranks."
+            )
+        write_outcome(solves[0], name)
     for error in refused:
         warn(str(error))
     gains = [gains_of(found) for found in answers]
@@ -347,7 +341,7 @@ def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -
         if last.places is None:
             write_lines(*last.lines())
         print_table(predictions_table(found))
-    write_lines(*last.notes(), *last.cautions())
+    write_lines(*last.notes(), *folded(cautions(last.findings, OF_MODELS)))
 
 
 def partners(found: Sequence[SolvePrediction]) -> Iterator[str]:
@@ -379,16 +373,6 @@ def print_advice(found: Advice, as_json: bool) -> int:
     return 0
 
 
-def write_simulated(found: Sequence[Outcome], name: RunName) -> None:
-    """Write the one solve that was replayed or simulated as a run file."""
-    if len(found) != 1:
-        raise UsageError(
-            f"--out writes one simulated solve, and these are {len(found)}: give one run, one "
-            "change and one number of ranks."
-        )
-    write_outcome(found[0], name)
-
-
 def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     """Print adaptive runs with other maps of their blocks to ranks."""
     asked = read_balance(balance)
@@ -401,16 +385,6 @@ def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
         for line in balance_lines(replays):
             write_lines(*folded([line]))
     return 0
-
-
-def add_traces(parser: argparse.ArgumentParser) -> None:
-    """Declare how traces of other tools are replayed."""
-    parser.add_argument(
-        "--flops-per-second",
-        type=float,
-        metavar="RATE",
-        help="of a rank, for traces that count work in flops (SMPI's 'smpi/host-speed')",
-    )
 
 
 def refuse_options(arguments: argparse.Namespace, options: Sequence[str], why: str) -> None:

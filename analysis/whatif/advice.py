@@ -40,13 +40,10 @@ from hindmost.models.simulation.simulated_solve import (
 )
 from hindmost.text import counted, seconds
 
-FEWEST_REPEATS = 2
-"""Of each solver, without which nothing is decided: one says nothing of how runs scatter."""
 REPEATS = 3
 """Of each solver, from which on the spread of repeats says something."""
 MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup", "phases", "events")
 """What is not alike in runs of two solvers on one problem and machine."""
-WHICH = ("blocking", "pipelined")
 
 
 class Verdict(StrEnum):
@@ -243,12 +240,18 @@ def ratio_of_simulations(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SolverFiles:
+class SolverFiles(TypedDict):
     """A solver and its files."""
 
     solver: str
     files: list[Path]
+
+
+class Solvers(TypedDict):
+    """The two solvers and their files."""
+
+    blocking: SolverFiles
+    pipelined: SolverFiles
 
 
 class Comparisons(TypedDict, total=False):
@@ -271,10 +274,7 @@ class Advice:
 
     compared: tuple[Compared, ...]
 
-    JSON = (
-        "blocking=blocking_files pipelined=pipelined_files answer=explain **comparisons "
-        "iterations_ratio assumptions findings"
-    )
+    JSON = "**solvers answer=explain **comparisons iterations_ratio assumptions findings"
 
     @property
     def sides(self) -> tuple[SolvePrediction, SolvePrediction]:
@@ -393,19 +393,13 @@ class Advice:
         return {"recorded": self.compared[0], "changes": list(self.compared[1:])}
 
     @property
-    def blocking_files(self) -> SolverFiles:
-        """The blocking solver and its files."""
-        return files_of(self.groups[0])
-
-    @property
-    def pipelined_files(self) -> SolverFiles:
-        """The pipelined one and its files."""
-        return files_of(self.groups[1])
-
-
-def files_of(group: Group) -> SolverFiles:
-    """Return a solver and its files."""
-    return SolverFiles(solver=solver_of(group), files=[run.path for run in group.runs])
+    def solvers(self) -> Solvers:
+        """The two solvers and their files."""
+        ours, theirs = (
+            SolverFiles(solver=solver_of(each), files=[run.path for run in each.runs])
+            for each in self.groups
+        )
+        return {"blocking": ours, "pipelined": theirs}
 
 
 def advise(
@@ -430,12 +424,11 @@ def advise(
     """
     nothing = Named(change=Change(), words=())
     asked = [nothing, *(each for each in changes if each.words)]
-    runs = list(blocking), list(pipelined)
     if scale is not None:
         asked = [*asked[1:], nothing]
-        runs = of_one_kind(runs[0], WHICH[0]), of_one_kind(runs[1], WHICH[1])
-    most = [each[-1].header.ranks if scale else None for each in runs]
-    groups = one_group(runs[0], WHICH[0], most[0]), one_group(runs[1], WHICH[1], most[1])
+    ours, our_group = one_group(blocking, "blocking", scale)
+    theirs, their_group = one_group(pipelined, "pipelined", scale)
+    runs, groups = (ours, theirs), (our_group, their_group)
     refuse_unlike(*groups)
     # The blocking solver has no pipeline whose depth could change.
     without = [
@@ -462,7 +455,7 @@ def advise(
         )
     doubt = doubt_of(groups, [each for side in sides for each in side[0].findings])
     compared = tuple(
-        Compared.of(theirs.named, ours, theirs, doubt) for ours, theirs in zip(*sides, strict=True)
+        Compared.of(two.named, one, two, doubt) for one, two in zip(*sides, strict=True)
     )
     return Advice(compared=compared)
 
@@ -481,59 +474,49 @@ def is_pipelined(group: Group) -> bool:
     return run.header.synchronisation == "pipelined"
 
 
-def has_errors(groups: Sequence[Group], findings: Sequence[Finding]) -> bool:
-    """Tell whether findings forbid conclusions.
+def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
+    """Return why runs of two solvers decide nothing, for a sentence; empty if they may.
 
     How much repeats differ is in the interval, which is that over repeats, if there are enough.
     """
-    enough = all(len(each.runs) >= REPEATS for each in groups)
-    return any(
-        each.severity == "error" and not (enough and each.code == "repeats-differ")
-        for each in about(findings, OF_MODELS)
-    )
-
-
-def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
-    """Return why runs of two solvers decide nothing, for a sentence; empty if they may."""
-    alone = [solver_of(each) for each in groups if len(each.runs) < FEWEST_REPEATS]
+    alone = [solver_of(each) for each in groups if len(each.runs) == 1]
     doubts = []
     if alone:
         have = "has" if len(alone) == 1 else "have"
         doubts.append(
             f"{' and '.join(alone)} {have} one repeat only, which does not show how runs vary"
         )
-    if has_errors(groups, findings):
+    enough = all(len(each.runs) >= REPEATS for each in groups)
+    if any(
+        each.severity == "error" and not (enough and each.code == "repeats-differ")
+        for each in about(findings, OF_MODELS)
+    ):
         doubts.append("the runs have errors (see below)")
     return ", and ".join(doubts)
 
 
-def one_group(runs: Sequence[Run], which: str, ranks: int | None) -> Group:
-    """Return the only configuration of some runs, or of those on so many ranks.
+def one_group(runs: Sequence[Run], which: str, scale: Scale | None) -> tuple[list[Run], Group]:
+    """Return the runs of one configuration, or of one kind to be scaled, and those on most ranks.
 
     Raises
     ------
     UsageError
         There are several.
     """
-    groups = group_runs([run for run in runs if ranks in (None, run.header.ranks)])
-    if len(groups) > 1:
+    kinds, more = [list(runs)], ""
+    if scale is not None:
+        kinds, more = scalable(runs), " that differ in more than ranks and size"
+    runs = kinds[0]
+    most = [each for each in runs if scale is None or each.header.ranks == runs[-1].header.ranks]
+    groups = group_runs(most)
+    if len(kinds) > 1 or len(groups) > 1:
+        count = max(len(kinds), len(groups))
         titles = "; ".join(each.title for each in groups[:3])
         raise UsageError(
-            f"The {which} solver has {counted(len(groups), 'configuration')} ({titles}): name "
-            "the run files of one."
+            f"The {which} solver has {counted(count, 'configuration')}"
+            f"{more if len(kinds) > 1 else f' ({titles})'}: name the run files of one."
         )
-    return groups[0]
-
-
-def of_one_kind(runs: Sequence[Run], which: str) -> list[Run]:
-    """Return runs that differ in size and ranks only; raise a UsageError for others."""
-    kinds = scalable(runs)
-    if len(kinds) > 1:
-        raise UsageError(
-            f"The {which} solver has {counted(len(kinds), 'configuration')} that differ in more "
-            "than ranks and size: name the run files of one."
-        )
-    return kinds[0]
+    return runs, groups[0]
 
 
 def refuse_unlike(first: Group, second: Group) -> None:

@@ -39,6 +39,13 @@ from hindmost.models.simulation.simulated_solve import (
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
+IN_WORDS = {
+    "work": "undisturbed work",
+    "noise": "noise and waiting for it",
+    "network": "network",
+    "outside": "outside iterations",
+}
+"""What a time consists of."""
 FEWEST_REPLICAS = 5
 """Of each repeat, which share the replicas."""
 TIMES_RARER = 20
@@ -56,19 +63,17 @@ def simulated(
     basis : sequence of str
         What all statements on other ranks rest on, in sentences.
     """
-    where = f"{counted(result.ranks, 'rank')} ({counted(result.nodes, 'node')}"
-    if result.ranks != result.recorded_ranks:
-        where += f"; extrapolated from {counted(result.recorded_ranks, 'rank')}"
     assumed = tuple(simulation_assumes(named, result, work, basis))
     parts_s = {
-        "undisturbed work": result.work_s,
-        "noise and waiting for it": result.noise_s,
+        "work": result.work_s,
+        "noise": result.noise_s,
         "network": result.network_s,
-        "outside iterations": result.outside_s,
+        "outside": result.outside_s,
     }
     limited = " with noise no worse than recorded" if result.limited else ""
     words = ", ".join(
-        f"{name} {percent(part / sum(parts_s.values()))}" for name, part in parts_s.items()
+        f"{IN_WORDS[name]} {percent(part / sum(parts_s.values()))}"
+        for name, part in parts_s.items()
     )
     interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
     quiet_s, least_s, most_s = result.quiet_s
@@ -79,7 +84,6 @@ def simulated(
         named=named,
         result=result,
         ranks=result.ranks,
-        where=f"{where})",
         predicted_s=None if result.open else result.seconds,
         middle_s=result.shown_s,
         miss=result.miss,
@@ -104,12 +108,7 @@ def simulated(
             "with_recorded_noise_s": result.as_recorded_s,
             "beyond_recorded_noise": result.beyond,
             "without_noise_s": quiet_s,
-            "parts_s": {
-                "work": result.work_s,
-                "noise": result.noise_s,
-                "network": result.network_s,
-                "outside": result.outside_s,
-            },
+            "parts_s": parts_s,
             "check_s": result.check_s,
             "critical_path": [],
             "assumptions": list(assumed),

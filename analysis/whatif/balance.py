@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.whatif.study import RankOnPath
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
@@ -20,6 +19,7 @@ from hindmost.models.simulation.objects import (
     maps_of,
     rebalanced,
 )
+from hindmost.models.simulation.path import RankOnPath
 from hindmost.text import counted, percent, seconds, signed_percent
 
 OWN_PHASES = ("local", "hydro", "heat", "adaption")

@@ -175,11 +175,11 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
     asked : sequence of (str, str, str)
         Blocking solver, pipelined solver, and law.
     """
-    laws = dict[str, list[str]]()
-    for *pair, law in asked:
-        for name in pair:
-            known = laws.setdefault(name, [])
-            known += [law] if law and law not in known else []
+    laws = {
+        name: list(dict.fromkeys(law for *both, law in asked if law and name in both))
+        for *pair, _ in asked
+        for name in pair
+    }
     quiet = {name: chosen(runs, name, "") for name in laws}
     announce_work(
         f"Replaying {counted(sum(map(len, quiet.values())), 'run')} without noise with each "

@@ -9,10 +9,7 @@ from itertools import product
 
 from hindmost.errors import UsageError
 from hindmost.models.laws.noise_law import read_noise_law
-from hindmost.models.simulation.change import (
-    Change,
-    Detours,
-)
+from hindmost.models.simulation.change import Change, Detours
 from hindmost.text import SECONDS, counted, seconds
 
 NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -46,7 +43,11 @@ class Named:
     @property
     def title(self) -> str:
         """What is changed, for a sentence."""
-        return ", ".join(map(in_words, self.words)) or "no change"
+        said = [
+            counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
+            for name, value in self.words
+        ]
+        return ", ".join(said) or "no change"
 
     @property
     def changes(self) -> dict[str, str]:
@@ -56,12 +57,6 @@ class Named:
             key = name.replace(" ", "_")
             found[key] = f"{found[key]}; {value}" if key in found else value
         return found
-
-
-def in_words(change: tuple[str, str]) -> str:
-    """Return the name and value of a change for a sentence."""
-    name, value = change
-    return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
 
 
 def changes_of(
@@ -90,15 +85,17 @@ def changes_of(
     found = []
     for one, width, depth in product(latencies or [""], bandwidths or [""], depths or [""]):
         factor, more_s = read_latency(one) if one else (1.0, 0.0)
-        words = [("latency", f"+{seconds(more_s)}" if more_s else f"x{factor:g}")] if one else []
         bandwidth_factor = read_factor(width, "--bandwidth") if width else 1.0
-        words += [("bandwidth", f"x{bandwidth_factor:g}")] if width else []
-        words += [("noise", noise)] if noise else []
-        words += [("speed", each) for each in speed]
-        words += [("pipeline depth", depth)] if depth else []
-        words += [] if progress else [("progress", "none")]
-        words += [] if solver is None else [("solver", solver)]
-        words += [] if iterations is None else [("iterations", f"{iterations}")]
+        words = (
+            ("latency", one and (f"+{seconds(more_s)}" if more_s else f"x{factor:g}")),
+            ("bandwidth", width and f"x{bandwidth_factor:g}"),
+            ("noise", noise),
+            *(("speed", each) for each in speed),
+            ("pipeline depth", depth),
+            ("progress", "" if progress else "none"),
+            ("solver", solver),
+            ("iterations", "" if iterations is None else f"{iterations}"),
+        )
         change = Change(
             latency=factor,
             more_latency_s=more_s,
@@ -113,7 +110,7 @@ def changes_of(
             solver=solver,
             iterations=iterations,
         )
-        found.append(Named(change=change, words=tuple(words)))
+        found.append(Named(change=change, words=tuple((a, b) for a, b in words if b)))
     return found
 
 

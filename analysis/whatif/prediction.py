@@ -17,7 +17,7 @@ from scipy import special
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
-from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, folded
+from hindmost.analysis.runs.finding import Finding, folded
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
@@ -83,6 +83,7 @@ class SolvePrediction:
         What others predict.
     findings : tuple of Finding
         Of the earlier solves.
+    kind : ModelKind
     """
 
     group: Group
@@ -95,6 +96,7 @@ class SolvePrediction:
     left_out: tuple[str, ...]
     others: tuple[Baseline, ...]
     findings: tuple[Finding, ...]
+    kind: ModelKind = ModelKind.PREDICTS
 
     JSON = (
         "files workload=first.header.workload solver ranks iterations "
@@ -149,8 +151,11 @@ class SolvePrediction:
     def subject(self) -> str:
         """What is predicted, as the begin of a sentence."""
         with_change = f" with {self.named.title}" if self.named.words else ""
-        if self.places is None:
-            return f"On {self.found[0].where}{with_change}"
+        if self.places is None and (there := self.found[0].simulated) is not None:
+            where = f"{counted(there.ranks, 'rank')} ({counted(there.nodes, 'node')}"
+            if there.ranks != there.recorded_ranks:
+                where += f"; extrapolated from {counted(there.recorded_ranks, 'rank')}"
+            return f"On {where}){with_change}"
         solves = max(map(solves_in, self.group.runs))
         if solves > 1:
             return f"A later run of all {solves} solves{with_change}"
@@ -232,10 +237,6 @@ class SolvePrediction:
             lines.append(f"full records of {of_how_many(first)}: {kept}")
         return folded(lines)
 
-    def cautions(self) -> list[str]:
-        """Return what puts the runs in doubt."""
-        return folded(cautions(self.findings, OF_MODELS))
-
     def models(self) -> list[Baseline]:
         """Return the prediction, and what others say."""
         what = "this prediction" + ("" if self.prediction.known else ": undecided, see above")
@@ -281,11 +282,6 @@ class SolvePrediction:
     def changes(self) -> dict[str, str]:
         """What is changed, by name."""
         return dict(self.named.words)
-
-    @property
-    def kind(self) -> ModelKind:
-        """How the prediction relates to the runs."""
-        return ModelKind.PREDICTS
 
     @property
     def interval_s(self) -> tuple[float, float] | None:
@@ -353,7 +349,10 @@ def predict_solves(
     findings, predicted = tuple(findings_of([group])), []
     times = [[times_of(run, each.change) for run in group.runs] for each in changes]
     every, why_not = replays_of(group, changes, machine, executor)
-    if not every and not all(of_length_alone(each.change) for each in changes):
+    lengths = [each.change.iterations for each in changes]
+    if not every and [each.change for each in changes] != [
+        Change(iterations=each) for each in lengths
+    ]:
         raise DataError(why_not[0])
     for number, named in enumerate(changes):
         change = named.change
@@ -481,11 +480,6 @@ def replays_of(
         except DataError as error:
             why_not.append(str(error))
     return found, why_not
-
-
-def of_length_alone(change: Change) -> bool:
-    """Tell whether nothing is changed but the length of a solve."""
-    return change == Change(iterations=change.iterations)
 
 
 def parts_width(times: Sequence[SolveTimes]) -> float:

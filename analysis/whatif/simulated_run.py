@@ -19,8 +19,8 @@ from hindmost.harness.runfile.part_file import RunName, write_whole
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind
-from hindmost.models.simulation.rerun import Scenario, prepared
-from hindmost.models.simulation.timeline import Timeline, scaled_script, timeline_of
+from hindmost.models.simulation.rerun import Scenario, Timeline, prepared, timeline_of
+from hindmost.models.simulation.scaleup import scaled_script
 
 PHASE_OF = {
     EventKind.SEND: "halo",

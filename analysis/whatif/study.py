@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 import numpy as np
-from msgspec import UNSET, UnsetType
 from scipy import special
 
 from hindmost.analysis.runs.configuration import (
@@ -21,7 +20,7 @@ from hindmost.analysis.runs.configuration import (
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.targets import halo_bytes
+from hindmost.analysis.whatif.targets import halo_bytes, probed_network
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
@@ -31,6 +30,7 @@ from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.injected import FEWEST_ALIKE
 from hindmost.models.simulation.length import SolveShape
+from hindmost.models.simulation.path import RankOnPath
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
@@ -66,17 +66,6 @@ VARYING = (
     "iterations, on cores that nothing else uses."
 )
 """Why the run shows only the interval, and what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankOnPath:
-    """A rank on the critical path; of an adaptive run only in how many cycles the others wait."""
-
-    rank: int
-    work_s: float | UnsetType = UNSET
-    network_s: float | UnsetType = UNSET
-    other_mpi_s: float | UnsetType = UNSET
-    visits: int
 
 
 class ExtrapolatedFrom(TypedDict, total=False):
@@ -115,8 +104,6 @@ class Outcome:
     named : Named
     result : WhatIf or SimulatedSolve
     ranks : int
-    where : str
-        On how many ranks and nodes.
     predicted_s : float or None
         None if the run does not show what decides the time.
     middle_s : float
@@ -147,7 +134,6 @@ class Outcome:
     named: Named
     result: WhatIf | SimulatedSolve
     ranks: int
-    where: str
     predicted_s: float | None
     middle_s: float
     miss: float
@@ -221,7 +207,6 @@ def replay(
         named=named,
         result=result,
         ranks=run.header.ranks,
-        where=counted(run.header.ranks, "rank"),
         predicted_s=None if result.open else result.predicted_s,
         middle_s=result.predicted_s,
         miss=miss,
@@ -232,8 +217,8 @@ def replay(
         interval=interval,
         details={
             "replayed_s": result.recorded.total_s,
-            "critical_path": largest_on_path(result.changed),
-            "recorded_critical_path": largest_on_path(result.recorded),
+            "critical_path": result.changed.path.largest(),
+            "recorded_critical_path": result.recorded.path.largest(),
             "assumptions": [*assumed, *more],
         },
         scatter=scatter,
@@ -250,7 +235,7 @@ def parts_of(named: Named, before: ReplayedSolve, after: ReplayedSolve) -> Itera
     ]
     without = ", in brackets without the change" if named.words else ""
     yield f"Critical path{without}: {', '.join(shares)}."
-    ours, theirs = by_rank(after), by_rank(before)
+    ours, theirs = after.path.by_rank, before.path.by_rank
     if named.words and ours.size > 1 and ours.sum() > 0.0 and theirs.sum() > 0.0:
         rank, other = int(ours.argmax()), int(theirs.argmax())
         unlike = "" if rank == other else f"; without the change rank {other} holds most"
@@ -326,11 +311,6 @@ def of_solver(change: Change, recorded: str) -> Iterator[str]:
         yield OTHER_SOLVER
 
 
-def by_rank(walked: ReplayedSolve) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the time of every rank on the critical path: float64, shape (rank,), seconds."""
-    return np.asarray(walked.path.work + walked.path.cost + walked.path.stay)
-
-
 def of_path(walked: ReplayedSolve) -> dict[str, float]:
     """Return what the time of a solve consists of along its critical path, as shares."""
     path = walked.path
@@ -341,23 +321,6 @@ def of_path(walked: ReplayedSolve) -> dict[str, float]:
     }
     parts_s["outside iterations"] = walked.total_s - sum(parts_s.values())
     return {name: each_s / walked.total_s for name, each_s in parts_s.items()}
-
-
-def largest_on_path(walked: ReplayedSolve) -> list[RankOnPath]:
-    """Return the ranks that hold most of a critical path."""
-    most = np.argsort(-by_rank(walked), kind="stable")
-    path = walked.path
-    return [
-        RankOnPath(
-            rank=int(rank),
-            work_s=float(path.work[rank]),
-            network_s=float(path.cost[rank]),
-            other_mpi_s=float(path.stay[rank]),
-            visits=int(path.visits[rank]),
-        )
-        for rank in most
-        if path.visits[rank]
-    ]
 
 
 def program_of(run: Run) -> Program:
@@ -444,11 +407,7 @@ def on_measured_network(
     DataError
         The file has no network, or none between nodes for a run on several.
     """
-    network = machine.network
-    if network is None:
-        raise DataError(
-            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
-        )
+    network = probed_network(machine)
     nodes = len(set(run.hosts))
     link = network.within if nodes < 2 else network.across
     if link is None:

@@ -12,7 +12,7 @@ from hindmost.analysis.runs.configuration import GROWS, configuration
 from hindmost.analysis.whatif.options import split
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
@@ -254,25 +254,18 @@ def network_of(machine: Machine | None, shown: Sequence[tuple[Program, int]]) ->
     DataError
         Neither says.
     """
-    if machine is not None and machine.network is not None:
-        within, across = machine.network.within, machine.network.across
-        if across is not None:
-            return NetworkBasis(
-                network=NodeNetwork(within=within, across=across),
-                basis=f"Messages take the times of the machine file of {machine.name}.",
-            )
-        return NetworkBasis(
-            network=NodeNetwork(within=within, across=within),
-            basis=(
+    if machine is not None:
+        probed = probed_network(machine)
+        within, across = probed.within, probed.across
+        basis = f"Messages take the times of the machine file of {machine.name}."
+        if across is None:
+            basis = (
                 f"The machine file of {machine.name} has no times between nodes: messages between "
                 "nodes are taken to cost what they cost within one, so the network's part is a "
                 "lower bound. Probe the network on 2 nodes, or add the difference with --latency."
-            ),
-        )
-    if machine is not None:
-        raise DataError(
-            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
-        )
+            )
+        network = NodeNetwork(within=within, across=across or within)
+        return NetworkBasis(network=network, basis=basis)
     for program, nodes in shown:
         message_s, where = message_of(program)
         if message_s > 0.0:
@@ -295,6 +288,15 @@ def network_of(machine: Machine | None, shown: Sequence[tuple[Program, int]]) ->
         f"The runs {why}, so they do not show what a message costs: give --machine with a file of "
         "'hindmost probe network'."
     )
+
+
+def probed_network(machine: Machine) -> Network:
+    """Return the network of a machine file; raise a DataError if it has none."""
+    if machine.network is None:
+        raise DataError(
+            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
+        )
+    return machine.network
 
 
 def message_of(program: Program) -> tuple[float, str]:

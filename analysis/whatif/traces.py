@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.analysis.runs.finding import Finding, folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import RankOnPath, largest_on_path, of_path, parts_of
+from hindmost.analysis.whatif.study import of_path, parts_of
 from hindmost.analysis.whatif.targets import NetworkBasis, network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -99,8 +99,8 @@ class TraceReplay:
 
     JSON = (
         "file=path recorded_s=nothing replayed_s=before.total_s predicted_s=after.total_s "
-        "interval_s=nothing changes=named.changes critical_path recorded_critical_path "
-        "assumptions findings"
+        "interval_s=nothing changes=named.changes critical_path=after.path.largest "
+        "recorded_critical_path=before.path.largest assumptions findings"
     )
 
     @property
@@ -109,29 +109,6 @@ class TraceReplay:
         if self.before.total_s <= 0.0:
             return "-"
         return signed_percent(self.after.total_s / self.before.total_s - 1.0)
-
-    def title_line(self) -> str:
-        """Return what the trace has, and how long that takes without a change."""
-        parts = ", ".join(
-            (
-                counted(self.program.ranks, "rank"),
-                counted(self.program.source.size, "message"),
-                counted(len(self.program.collectives), "collective"),
-            )
-        )
-        return (
-            f"{self.path.name}: {parts}; simulated {seconds(self.before.total_s)} on "
-            f"{self.how.machine.name} without a change. The trace has no times to compare with."
-        )
-
-    def lines(self) -> Iterator[str]:
-        """Yield what the change does, in sentences."""
-        if self.named.words:
-            yield (
-                f"With {self.named.title}: simulated {seconds(self.after.total_s)} ({self.change})."
-            )
-        if self.after.total_s > 0.0 and self.before.total_s > 0.0:
-            yield from parts_of(self.named, self.before, self.after)
 
     def assumptions(self) -> list[str]:
         """Return what the simulation assumes."""
@@ -148,16 +125,6 @@ class TraceReplay:
     @property
     def nothing(self) -> None:
         """Stands for the recorded time and the interval, which a trace lacks."""
-
-    @property
-    def critical_path(self) -> list[RankOnPath]:
-        """The ranks that hold most of the critical path with the change."""
-        return largest_on_path(self.after)
-
-    @property
-    def recorded_critical_path(self) -> list[RankOnPath]:
-        """The same without it."""
-        return largest_on_path(self.before)
 
     @property
     def findings(self) -> list[Finding]:
@@ -267,5 +234,21 @@ def trace_table(found: Sequence[TraceReplay]) -> Table:
 
 def trace_lines(found: Sequence[TraceReplay]) -> list[str]:
     """Return what is said of a trace with one change or several, before their table."""
-    lines = [found[0].title_line(), *(found[0].lines() if len(found) == 1 else ())]
+    first = found[0]
+    parts = ", ".join(
+        (
+            counted(first.program.ranks, "rank"),
+            counted(first.program.source.size, "message"),
+            counted(len(first.program.collectives), "collective"),
+        )
+    )
+    lines = [
+        f"{first.path.name}: {parts}; simulated {seconds(first.before.total_s)} on "
+        f"{first.how.machine.name} without a change. The trace has no times to compare with."
+    ]
+    if len(found) == 1 and first.named.words:
+        after = seconds(first.after.total_s)
+        lines.append(f"With {first.named.title}: simulated {after} ({first.change}).")
+    if len(found) == 1 and first.after.total_s > 0.0 and first.before.total_s > 0.0:
+        lines += parts_of(first.named, first.before, first.after)
     return folded(lines)

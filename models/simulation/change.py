@@ -210,10 +210,3 @@ def without_progress(kind: NDArray[np.uint8]) -> NDArray[np.uint8]:
                 changed[body, event] = REDUCE if pending else POST
                 pending = max(pending - 1, 0)
     return changed
-
-
-def blocking_latency(latency: Times) -> Times:
-    """Return what events cost if completions are reductions: float64, shape (event, kind), s."""
-    changed = latency.copy()
-    changed[:, REDUCE] = np.maximum(latency[:, REDUCE], latency[:, COMPLETE])
-    return changed

@@ -16,8 +16,6 @@ from hindmost.models.simulation.program import Program, Times
 
 FEWEST_ALIKE = 5
 """Bodies at a place, for a typical value of its work."""
-MOST_SEARCHED = 64
-"""Ranks that are searched for iterations that come back longer."""
 LACKING = 0.01
 """Share of the detours that the step which has them may lack, by rounding."""
 
@@ -107,8 +105,7 @@ def recurring_places(program: Program, position: NDArray[np.integer[Any]]) -> ND
     work = np.asarray(program.block.work.sum(axis=2) + program.block.rest, np.float64)
     if program.injected is not None:
         work = np.maximum(work - program.injected, 0.0)
-    some = slice(None, None, -(-work.shape[1] // MOST_SEARCHED))  # the first rank among them
-    found = find_recurring(work[:, some], position)
+    found = find_recurring(work, position)
     return places_of_rules([each.rule for each in found], program.bodies)
 
 

@@ -161,14 +161,10 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
         node=np.unique(node, return_inverse=True)[1].astype(np.intp),
         typical=typical,
         deviation=deviation,
-        laws=laws_of(deviation),
+        # All have one tail.
+        laws=tuple(fit_together([deviation[:, :, each] for each in range(deviation.shape[2])])),
         dependence=dependence_of(deviation, np.asarray(node), program.block.cycle_begins),
     )
-
-
-def laws_of(deviation: Times) -> tuple[TailedLaw, ...]:
-    """Return the law of each segment; all have one tail."""
-    return tuple(fit_together([deviation[:, :, each] for each in range(deviation.shape[2])]))
 
 
 def segments_of(program: Program) -> Times:

@@ -209,27 +209,6 @@ WITHOUT_WAIT_S = -1.0
 """By how much ranks wait in every event of the partner, as its costs are typical ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bodies:
-    """Bodies of the partner.
-
-    Attributes
-    ----------
-    rows : int array, shape (iteration,)
-        Recorded bodies that they stand for.
-    place : int32 array, shape (iteration,)
-    first, last : bool array, shape (iteration,)
-        The first of a cycle, if it differs; those that drain the pipeline.
-    begins : bool array, shape (iteration,)
-    """
-
-    rows: NDArray[np.intp]
-    place: NDArray[np.int32]
-    first: NDArray[np.bool_]
-    last: NDArray[np.bool_]
-    begins: NDArray[np.bool_]
-
-
 def as_partner(program: Program, solver: str) -> Program:
     """Return the program of another solver on the same system.
 
@@ -259,34 +238,32 @@ def as_partner(program: Program, solver: str) -> Program:
     rows = rows_of(program, source)
     work = np.concatenate([program.block.work, program.block.rest[:, :, None]], axis=2)
     if program.injected is not None:  # the detours come back in the bodies of the partner
-        work = without(work, program.injected, rows)
+        at = step_of_detours(work[rows], program.injected[rows])
+        work[:, :, at] = np.maximum(work[:, :, at] - program.injected, 0.0)
     typical = np.full((program.bodies, program.ranks), np.nan)
     unit_s, left_out_s = fit_units(work, rows, program.position, source, typical)
     noise = work.sum(axis=2) / typical
     noise[~np.isin(np.arange(program.bodies), rows)] = np.median(noise[rows])
-    bodies = bodies_of(program, ours, theirs)
-    patterns = patterns_of(theirs, bodies, halo=halo, preconditioner=shape.preconditioner)
-    block = block_of(program, bodies, patterns, unit_s, noise)
-    released, late, costs = waits_of(program, bodies, block)
-    total_s = total(patterns, bodies, unit_s)
-    others = [total(patterns, bodies, each) / total_s for each in left_out_s]
-    partner = replace(
+    bodies = bodies_of(program, ours, theirs, halo=halo, preconditioner=shape.preconditioner)
+    block, units = block_of(program, bodies, unit_s, noise)
+    released, late, costs = waits_of(program, bodies.rows, block)
+    total_s, *others_s = (float((each @ units).max()) for each in (unit_s, *left_out_s))
+    others = [each / total_s for each in others_s]
+    injected = None
+    if program.injected is not None:
+        injected = np.where(bodies.drain[:, None], 0.0, program.injected[bodies.rows])
+        block.work[:, :, 0] += injected
+    return replace(
         program,
         block=block,
         released_s=released,
         late_s=late,
         position=bodies.place,
         costs=costs,
-        injected=None,
-        shape=replace(shape, solver=solver, drain=bodies.last, extra=theirs.more),
+        injected=injected,
+        shape=replace(shape, solver=solver, drain=bodies.drain, extra=theirs.more),
         doubt=(min(others, default=1.0), max(others, default=1.0)),
     )
-    if program.injected is None:
-        return partner
-    injected = np.where(bodies.last[:, None], 0.0, program.injected[bodies.rows])
-    work = np.array(block.work)
-    work[:, :, 0] += injected
-    return replace(partner, block=replace(block, work=work), injected=injected)
 
 
 def rows_of(program: Program, source: list[Step]) -> NDArray[np.intp]:
@@ -304,14 +281,6 @@ def rows_of(program: Program, source: list[Step]) -> NDArray[np.intp]:
             "preconditioner that waits for no other rank, such as jacobi, bjacobi or none."
         )
     return rows
-
-
-def without(work: Times, injected: Times, rows: NDArray[np.intp]) -> Times:
-    """Return work without the detours that were injected into one of its steps."""
-    at = step_of_detours(work[rows], injected[rows])
-    less = work.copy()
-    less[:, :, at] = np.maximum(less[:, :, at] - injected, 0.0)
-    return less
 
 
 def fit_units(
@@ -352,7 +321,15 @@ def fit_units(
     matrix, values, of_step = np.stack(units), np.stack(medians), np.array(step_of)
 
     def solve(kept: NDArray[np.bool_]) -> Times:
-        return np.stack([weighted_nnls(matrix[kept], column) for column in values[kept].T])
+        # A step's variance is taken in proportion to its time, so that short steps, which often are
+        # vectors alone, count beside long ones.
+        weights = 1.0 / np.sqrt(np.maximum(values[kept], SHORTEST_S))
+        return np.stack(
+            [
+                nnls(weight[:, None] * matrix[kept], weight * column)[0]
+                for weight, column in zip(weights.T, values[kept].T, strict=True)
+            ]
+        )
 
     every = solve(np.ones(of_step.size, np.bool_))
     left_out = []
@@ -364,55 +341,51 @@ def fit_units(
     return every, left_out
 
 
-def weighted_nnls(matrix: Times, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the times of units that are not negative and fit the times of steps best.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bodies:
+    """Bodies of the partner.
 
-    A step's variance is taken in proportion to its time, so that short steps, which often are
-    vectors alone, count beside long ones.
+    Attributes
+    ----------
+    rows : int array, shape (iteration,)
+        Recorded bodies that they stand for.
+    place : int32 array, shape (iteration,)
+    drain : bool array, shape (iteration,)
+        Those that drain the pipeline.
+    steps : list of (list of Step, int array)
+        The steps of regular bodies, of the first and of the last of cycles, and which have them.
     """
-    weight = 1.0 / np.sqrt(np.maximum(values, SHORTEST_S))
-    return np.asarray(nnls(weight[:, None] * matrix, weight * values)[0])
+
+    rows: NDArray[np.intp]
+    place: NDArray[np.int32]
+    drain: NDArray[np.bool_]
+    steps: list[tuple[list[Step], NDArray[np.intp]]]
 
 
-def bodies_of(program: Program, ours: Recipe, theirs: Recipe) -> Bodies:
+def bodies_of(
+    program: Program, ours: Recipe, theirs: Recipe, *, halo: bool, preconditioner: float
+) -> Bodies:
     """Return the bodies of the partner, cycle by cycle."""
-    rows, place, last = [], [], []
+    rows, places, last = [], [], []
     for cycle in program.block.cycles():
         count = max(cycle.stop - cycle.start - ours.more + theirs.more, 1)
-        place.append(np.arange(count, dtype=np.int32))
-        rows.append(np.minimum(cycle.start + place[-1], cycle.stop - 1).astype(np.intp))
-        last.append((place[-1] == count - 1) & bool(theirs.last))
-    places = np.concatenate(place)
-    return Bodies(
-        rows=np.concatenate(rows),
-        place=places,
-        first=(places == 0) & bool(theirs.first),
-        last=np.concatenate(last),
-        begins=places == 0,
-    )
-
-
-Patterns = list[tuple[list[Step], NDArray[np.intp]]]
-"""The steps of the kinds of bodies, and the bodies that have them."""
-
-
-def patterns_of(recipe: Recipe, bodies: Bodies, *, halo: bool, preconditioner: float) -> Patterns:
-    """Return the steps of a solver's bodies: regular ones, the first and the last of cycles."""
-    kinds = (
-        (recipe.body, ~bodies.first & ~bodies.last),
-        (recipe.first, bodies.first),
-        (recipe.last, bodies.last),
-    )
-    return [
+        places.append(np.arange(count, dtype=np.int32))
+        rows.append(np.minimum(cycle.start + places[-1], cycle.stop - 1).astype(np.intp))
+        last.append((places[-1] == count - 1) & bool(theirs.last))
+    place, drain = np.concatenate(places), np.concatenate(last)
+    first = (place == 0) & bool(theirs.first)
+    kinds = (theirs.body, ~first & ~drain), (theirs.first, first), (theirs.last, drain)
+    steps = [
         (list(steps_of(parts, halo=halo, preconditioner=preconditioner)), np.flatnonzero(here))
         for parts, here in kinds
     ]
+    return Bodies(rows=np.concatenate(rows), place=place, drain=drain, steps=steps)
 
 
 def block_of(
-    program: Program, bodies: Bodies, patterns: Patterns, unit_s: Times, noise: Times
-) -> EventBlock:
-    """Return the events of the partner.
+    program: Program, bodies: Bodies, unit_s: Times, noise: Times
+) -> tuple[EventBlock, NDArray[np.float64]]:
+    """Return the events of the partner, and the units of work of all: shape (unit,).
 
     Parameters
     ----------
@@ -420,15 +393,17 @@ def block_of(
     noise : float64 array, shape (recorded iteration, rank)
         Work over typical work.
     """
-    events = len(patterns[0][0]) - 1
+    events = len(bodies.steps[0][0]) - 1
     shape = bodies.rows.size, program.ranks, events
     kind = np.zeros((shape[0], events), np.uint8)
     work, duration, rest = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+    every = np.zeros(len(Unit))
     sent_s, posted_s = own_costs(program)
-    for steps, rows in patterns:
+    for steps, rows in bodies.steps:
         factor = noise[bodies.rows[rows]]
         for number, step in enumerate(steps):
             units = step.fixed + bodies.place[rows, None] * step.by_place
+            every += units.sum(axis=0)
             own = factor * (units @ unit_s.T)
             if step.event == NONE:
                 rest[rows] = own
@@ -436,9 +411,9 @@ def block_of(
             kind[rows, number], work[rows, :, number] = step.event, own
             if step.event in (SEND, POST):
                 duration[rows, :, number] = sent_s if step.event == SEND else posted_s
-    return EventBlock(
-        kind=kind, work=work, duration=duration, rest=rest, cycle_begins=bodies.begins
-    )
+    begins = bodies.place == 0
+    block = EventBlock(kind=kind, work=work, duration=duration, rest=rest, cycle_begins=begins)
+    return block, every
 
 
 def own_costs(program: Program) -> tuple[float, float]:
@@ -460,7 +435,7 @@ def own_costs(program: Program) -> tuple[float, float]:
 
 
 def waits_of(
-    program: Program, bodies: Bodies, block: EventBlock
+    program: Program, rows: NDArray[np.intp], block: EventBlock
 ) -> tuple[Times, Times, TypicalCosts]:
     """Return how long ranks stay in the events of the partner, and what these cost."""
     stays, kind = program.stays(program.costs.median_s), program.block.kind
@@ -470,7 +445,7 @@ def waits_of(
         was = program.block.recorded & np.isin(kind, kinds)
         now = block.recorded & np.isin(block.kind, kinds)
         # What kept a rank in all reductions, or exchanges, of a body, in those of the partner.
-        kept = np.where(was[:, None, :], stays, 0.0).sum(axis=2)[bodies.rows]
+        kept = np.where(was[:, None, :], stays, 0.0).sum(axis=2)[rows]
         kept = kept / np.maximum(now.sum(axis=1), 1)[:, None]
         waits = np.isfinite(program.late_s) & was[:, None, :]
         depends = waits.any(axis=(0, 2))  # on whom, by rank
@@ -491,23 +466,13 @@ def costs_of(program: Program, events: int) -> TypicalCosts:
         if not weight.sum():
             continue
         hidden = bool(costs.hidden[:, kinds].any())
-        for what in kinds:
-            for found, source in (
-                (median, costs.median_s),
-                (low, costs.low_s),
-                (high, costs.high_s),
-            ):
-                found[:, what] = (source[:, kinds] * weight).sum() / weight.sum()
-            there[:, what] = program.bodies
-            seen[:, what] = 0 if hidden else program.bodies
+        here = list(kinds)
+        for found, source in (
+            (median, costs.median_s),
+            (low, costs.low_s),
+            (high, costs.high_s),
+        ):
+            found[:, here] = (source[:, here] * weight).sum() / weight.sum()
+        there[:, here] = program.bodies
+        seen[:, here] = 0 if hidden else program.bodies
     return TypicalCosts(median_s=median, low_s=low, high_s=high, seen=seen, there=there)
-
-
-def total(patterns: Patterns, bodies: Bodies, unit_s: Times) -> float:
-    """Return the work of all bodies of the slowest rank, in seconds."""
-    every = np.zeros(len(unit_s))
-    for steps, rows in patterns:
-        for step in steps:
-            units = rows.size * step.fixed + bodies.place[rows].sum() * step.by_place
-            every += unit_s @ units
-    return float(every.max())

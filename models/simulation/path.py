@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
@@ -50,6 +51,17 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankOnPath:
+    """A rank on the critical path; of an adaptive run only in how many cycles the others wait."""
+
+    rank: int
+    work_s: float | UnsetType = UNSET
+    network_s: float | UnsetType = UNSET
+    other_mpi_s: float | UnsetType = UNSET
+    visits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathTimes:
     """What is on a longest path, by rank.
 
@@ -72,6 +84,25 @@ class PathTimes:
         """Return an empty path, to which walks are added."""
         work, cost, stay = np.zeros((3, ranks))
         return cls(work=work, cost=cost, stay=stay, visits=np.zeros(ranks, np.int64))
+
+    @property
+    def by_rank(self) -> NDArray[np.float64]:
+        """The time of every rank on the path: float64, shape (rank,), seconds."""
+        return np.asarray(self.work + self.cost + self.stay)
+
+    def largest(self) -> list[RankOnPath]:
+        """Return the ranks on the path, those that hold most of it first."""
+        return [
+            RankOnPath(
+                rank=int(rank),
+                work_s=float(self.work[rank]),
+                network_s=float(self.cost[rank]),
+                other_mpi_s=float(self.stay[rank]),
+                visits=int(self.visits[rank]),
+            )
+            for rank in np.argsort(-self.by_rank, kind="stable")
+            if self.visits[rank]
+        ]
 
     def add(self, other: PathTimes, times: float) -> None:
         """Add a path that is passed a number of times."""

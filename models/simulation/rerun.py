@@ -23,9 +23,10 @@ from hindmost.models.simulation.blocks import (
     MATTERS,
     POST,
     RECEIVE,
+    REDUCE,
     EventBlock,
 )
-from hindmost.models.simulation.change import Change, blocking_latency, without_progress
+from hindmost.models.simulation.change import Change, without_progress
 from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator
 from hindmost.models.simulation.injected import (
     FEWEST_ALIKE,
@@ -292,7 +293,8 @@ def scripted(
     """Return bodies with what they cost as a script; the rest is that of a program."""
     if not progress:
         kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
-        block, latency = replace(block, kind=np.concatenate(kinds)), blocking_latency(latency)
+        block, latency = replace(block, kind=np.concatenate(kinds)), latency.copy()
+        latency[:, REDUCE] = np.maximum(latency[:, REDUCE], latency[:, COMPLETE])
     lag = 0 if depth is None else depth - 1
     return Script(program=program, block=block, stay=stay, latency=latency, lag=lag)
 
@@ -451,6 +453,55 @@ def walk_cycles(
         if last:  # the end of the solve comes once
             total_s += max(float(ends.max()), pending_s) - max(last_s, pending_s)
     return ReplayedSolve(total_s=total_s, iterating_s=iterating_s, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """When every rank does what in a simulated solve, as a recording would have it.
+
+    Attributes
+    ----------
+    script : Script
+        With the work before events; what lies behind the end of a body has no meaning.
+    start, end : float64 array, shape (iteration, rank), seconds
+        Of bodies, since the begin of the solve.
+    inside : float64 array, shape (iteration, rank, event), seconds
+        Time in an event; 0 behind the end of a body.
+    """
+
+    script: Script
+    start: Times
+    end: Times
+    inside: Times
+
+
+def timeline_of(script: Script) -> Timeline:
+    """Walk through a solve, and note when every rank does what.
+
+    Raises
+    ------
+    UsageError
+        Its cycles stand for more than one each.
+    """
+    if script.program.counts is not None:
+        raise UsageError(
+            "A solve with other iterations is not simulated cycle by cycle, so it has no timeline: "
+            "omit --iterations."
+        )
+    block = script.block
+    start, end = np.empty((2, *block.rest.shape))
+    left = np.zeros(block.work.shape)
+    begin_s = 0.0
+    walk_cycles(script, with_path=False, ended=end, left=left)
+    for rows, between in zip(block.cycles(), script.program.between, strict=True):
+        begin_s += float(between.min())
+        start[rows] = begin_s + np.vstack([between - between.min(), end[rows][:-1]])
+        end[rows] += begin_s
+        left[rows] += begin_s
+        begin_s = float(end[rows].max())
+    before = np.concatenate([start[:, :, None], left[:, :, :-1]], axis=2)
+    inside = np.where(block.recorded[:, None, :], left - before - block.work, 0.0)
+    return Timeline(script=script, start=start, end=end, inside=inside)
 
 
 def balanced(block: EventBlock) -> EventBlock:

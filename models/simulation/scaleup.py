@@ -197,11 +197,16 @@ def simulate(
     placement: Placement,
     cases: Sequence[Case],
     *,
-    laws: Sequence[TailedLaw],
-    dependence: Dependence,
     seed: tuple[int, ...],
+    laws: Sequence[TailedLaw] = (),
+    dependence: Dependence | None = None,
 ) -> Times:
     """Simulate a solve; cases have the same draws.
+
+    Parameters
+    ----------
+    laws, dependence : optional
+        By default those of the work.
 
     Returns
     -------
@@ -213,10 +218,10 @@ def simulate(
     UsageError
         Too many ranks.
     """
-    program = work.program
+    program, laws = work.program, laws or work.laws
     parts = simulated_rows(program, placement.ranks, len(laws))
     rows = np.concatenate(parts)
-    drawn = drawn_deviations(placement, rows.size, laws, dependence, seed)
+    drawn = drawn_deviations(placement, rows.size, laws, dependence or work.dependence, seed)
     ends_s = []
     for case in cases:
         own = own_work(work, rows, case, drawn, laws, seed)
@@ -325,6 +330,27 @@ def script_on(
         counts=None,
     )
     return scripted(there, block, case.latency, depth=case.depth, progress=case.progress)
+
+
+def scaled_script(
+    work: LocalWork, placement: Placement, case: Case, seed: int = 0
+) -> tuple[Script, NDArray[np.intp]]:
+    """Return a solve on other ranks as a script, and the recorded bodies that it consists of."""
+    program, draws = work.program, (seed, 0)
+    parts = simulated_rows(program, placement.ranks, len(work.laws))
+    rows = np.concatenate(parts)
+    drawn = drawn_deviations(placement, rows.size, work.laws, work.dependence, draws)
+    own = own_work(work, rows, case, drawn, work.laws, draws)
+    pause = np.median(program.between, axis=1)
+    later = float(np.median(pause[1:])) if pause.size > 1 else 0.0
+    of_cycles = np.array([float(pause[0]), *[later] * (len(parts) - 1)])
+    script = script_on(work, placement, case, own, parts)
+    there = replace(
+        script.program,
+        between=np.repeat(case.work * of_cycles[:, None], placement.ranks, axis=1),
+        after=np.full(placement.ranks, float(np.median(program.after))),
+    )
+    return replace(script, program=there), rows
 
 
 def groups_on(

@@ -290,14 +290,8 @@ def simulate_solves(
     ]
     names = list(scenarios[0])
     every = [case for each in scenarios for case in each.values()]
-    middle_s = simulate(
-        work,
-        target.placement,
-        every,
-        laws=work.laws,
-        dependence=work.dependence,
-        seed=(seed, 0),
-    ).reshape(len(changes), len(names))
+    middle_s = simulate(work, target.placement, every, seed=(seed, 0))
+    middle_s = middle_s.reshape(len(changes), len(names))
     alike_s = simulate(
         work,
         target.placement,
@@ -306,9 +300,8 @@ def simulate_solves(
             for apart_s in (0.0, work.apart_s)
             for each in scenarios
         ],
-        laws=work.laws,
-        dependence=replace(work.dependence, persistent=0.0),
         seed=(seed, 0),
+        dependence=replace(work.dependence, persistent=0.0),
     ).reshape(2, len(changes))
     drawn_s = np.empty((replicas, 2, len(changes)))
     for replica in range(replicas):
@@ -316,9 +309,8 @@ def simulate_solves(
             work,
             target.placement,
             [each[name] for name in ("typical", CAPPED) for each in scenarios],
-            laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
-            dependence=work.dependence,
             seed=(seed, replica + 1),
+            laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
         ).reshape(2, len(changes))
     # A simulation without noise rests on no law: it is held to a replay without noise.
     kinds = sorted({float(change.noise > 0.0) for change in changes})
@@ -326,8 +318,6 @@ def simulate_solves(
         work,
         recorded,
         [Case(latency=program.costs.median_s, capped=True, noise=each) for each in kinds],
-        laws=work.laws,
-        dependence=work.dependence,
         seed=(seed, 0),
     )
     checked = dict(zip(kinds, checks_s.tolist(), strict=True))
@@ -349,7 +339,6 @@ def simulate_solves(
                 outside_s=outside_s,
                 check_s=checked[noisy] + there.total_s - there.iterating_s,
                 recorded_s=there.total_s,
-                endless=work.tail_index >= 1.0 and change.noise > 0.0,
             )
         )
     return found
@@ -366,7 +355,6 @@ def solve_of(
     outside_s: float,
     check_s: float,
     recorded_s: float,
-    endless: bool,
 ) -> SimulatedSolve:
     """Put simulated times together.
 
@@ -374,8 +362,6 @@ def solve_of(
     ----------
     scenarios_s : mapping of str to float
         Without the time outside the bodies, as the replicas.
-    endless : bool
-        Whether the noise has no mean.
     """
     typical_s = scenarios_s["typical"]
     drawn = np.append(drawn_s, typical_s)
@@ -392,6 +378,7 @@ def solve_of(
     outside = sorted((outside_s, before_s * grown))
     # The simulation misses the recorded ranks by as much as it may miss others.
     miss = recorded_s / check_s if check_s > 0.0 else 1.0
+    endless = work.tail_index >= 1.0 and case.noise > 0.0  # the noise has no mean
     return SimulatedSolve(
         ranks=target.placement.ranks,
         nodes=target.placement.nodes,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from tests.analysis.history.planted import NIGHTS, noise, stepped, write_nights
 from tests.analysis.scaling.experiments import TRUTH, write_text
-from tests.analysis.whatif.test_at_scale import MACHINE, write
+from tests.analysis.whatif.files import MACHINE
+from tests.analysis.whatif.test_at_scale import write
 
 from hindmost.cli import main, parser_of, perform_with
 from hindmost.executors import ThisProcess

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import LOCAL, run_values
+from tests.analysis.whatif.files import event_values
+from tests.conftest import run_values
 from tests.documents import as_declared
 
 from hindmost.cli import main
@@ -38,35 +39,13 @@ def pipelined(
     **changed: Any,
 ) -> Path:
     """Write a run whose ranks post a reduction and complete it after half of the next body."""
-    values = run_values(iterations=BODIES, ranks=RANKS, restart=20, seed=seed)
     work = np.repeat(EXTRA * np.random.default_rng(seed).uniform(50e-6, 60e-6, (BODIES, 1)), 3, 1)
     work = work if detours is None else work + detours[:, None]
     before = np.repeat(0.5 * work[:, :, None], 2, axis=2)
-    inside = np.full((BODIES, RANKS, 2), 1e-7)
-    duration = work + 2e-7
-    gaps = np.zeros((BODIES, RANKS))
-    gaps[20::20] = 20e-6
-    phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, LOCAL] = duration
-    return write_whole(
-        folder,
-        replace(
-            header,
-            **{"solver": "pgmres", "synchronisation": "pipelined", "lag": 1, **changed},
-        ),
-        {
-            **values,
-            "duration": duration,
-            "start": 10e-6 + np.cumsum(duration, axis=0) - duration + np.cumsum(gaps, axis=0),
-            "phase_duration": phases,
-            "solve_time": 20e-6 + duration.sum(axis=0) + gaps.sum(axis=0),
-            "event_kind": np.tile(
-                np.array([EventKind.COMPLETE, EventKind.POST], np.uint8), (BODIES, 1)
-            ),
-            "event_work": before.astype(np.float32),
-            "event_duration": inside.astype(np.float32),
-        },
-    )
+    kinds = [EventKind.COMPLETE, EventKind.POST]
+    values = event_values(kinds, before, np.full(before.shape, 1e-7), cycle=20, seed=seed)
+    mode = {"solver": "pgmres", "synchronisation": "pipelined", "lag": 1}
+    return write_whole(folder, replace(header, **{**mode, **changed}), values)
 
 
 @pytest.fixture(name="header")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import LOCAL, run_values
+from tests.analysis.whatif.files import document, draw_less, event_values, said
 
 from hindmost.cli import main
 from hindmost.errors import UsageError
@@ -26,10 +25,7 @@ EXTRA = 1.2
 
 @pytest.fixture(autouse=True)
 def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw less: what is simulated is tested elsewhere."""
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 8)
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 8)
-    monkeypatch.setattr("hindmost.models.simulation.scaleup.DRAWN", 1 << 15)
+    draw_less(monkeypatch, replicas=8, values=1 << 15)
 
 
 def write(folder: Path, header: Header, noise: NDArray[np.float64], *, pipelined: bool) -> Path:
@@ -57,10 +53,6 @@ def write(folder: Path, header: Header, noise: NDArray[np.float64], *, pipelined
             leave = np.full(RANKS, come.max() + COST)
         inside[body, :, -1] = leave - come
         clock = leave
-    values = run_values(iterations=BODIES, ranks=RANKS, restart=CYCLE, seed=1)
-    duration = before.sum(axis=2) + inside.sum(axis=2)
-    phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, LOCAL] = duration
     mode: dict[str, Any] = {"solver": "pgmres", "synchronisation": "pipelined", "lag": 1}
     return write_whole(
         folder,
@@ -68,16 +60,11 @@ def write(folder: Path, header: Header, noise: NDArray[np.float64], *, pipelined
             header, ranks=RANKS, iterations=BODIES, restart=CYCLE, **(mode if pipelined else {})
         ),
         {
-            **values,
-            "duration": duration,
+            **event_values(kinds, before, inside, cycle=CYCLE),
             "start": start,
-            "phase_duration": phases,
             "restart_duration": gaps,
             "lead_out": 10e-6 + clock.max() - clock,
             "solve_time": np.full(RANKS, 10e-6 + clock.max()),
-            "event_kind": np.tile(np.array(kinds, np.uint8), (BODIES, 1)),
-            "event_work": before.astype(np.float32),
-            "event_duration": inside.astype(np.float32),
             "host": ["node-0"] * 2 + ["node-1"] * 2,
         },
     )
@@ -99,9 +86,8 @@ SCALE = ("--ranks", "16..256", "--ranks-per-node", "16", "--scaling", "weak")
 
 
 def advice(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
-    ours, theirs, *others = map(str, words)
-    assert main(["whatif", ours, "--against", theirs, *others, "--json"]) == 0
-    return dict(json.loads(capsys.readouterr().out)["advice"])
+    ours, theirs, *others = words
+    return dict(document(capsys, ours, "--against", theirs, *others)["advice"])
 
 
 def test_simulations_that_take_some_seconds_are_announced(
@@ -133,17 +119,6 @@ def test_it_pays_off_from_where_the_maximum_exceeds_the_extra_work(
     assert "(simulated, extrapolated from 4 ranks)" in found["answer"]
 
 
-def test_one_repeat_of_either_side_decides_nothing(
-    files: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    alone = sorted(files[1].iterdir())[0]
-    found = advice(capsys, files[0], alone, "--ranks", "256", *SCALE[2:])
-    (once,) = found["at_scale"]
-    assert once["verdict"] == "undecided"
-    assert once["ratio_interval"][1] < 1.0
-    assert "do not decide whether pgmres pays off on 256 ranks: pgmres has one" in found["answer"]
-
-
 def test_without_noise_the_extra_work_does_not_pay_off(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,9 +146,7 @@ def test_deeper_pipelines_apply_to_the_pipelined_solver(
 def test_what_to_measure_and_what_is_assumed_are_said(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--ranks", "256", *SCALE[2:])
-    assert main(["whatif", str(files[0]), "--against", str(files[1]), *words]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, files[0], "--against", files[1], "--ranks", "256", *SCALE[2:])
     assert "To be surer, record 3 repeats of each solver" in printed
     assert "The slowest of 256 ranks is rarer than what 400 iterations of 4 ranks show" in printed
     assert "gmres: Of " in printed
@@ -218,8 +191,6 @@ def test_what_enough_repeats_differ_by_is_in_the_interval_and_vetoes_nothing(
 def test_runs_of_several_kinds_are_refused(
     tmp_path: Path, files: list[Path], header: Header
 ) -> None:
-    with pytest.raises(UsageError, match="name a blocking solver's runs first"):
-        main(["whatif", str(files[1]), "--against", str(files[0]), *SCALE])
     both = tmp_path / "both"
     both.mkdir()
     noise = np.zeros((BODIES, RANKS))

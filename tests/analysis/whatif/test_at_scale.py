@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import LOCAL, run_values
+from tests.analysis.whatif.files import (
+    answer,
+    document,
+    draw_less,
+    event_values,
+    machine_file,
+    said,
+    slower_values,
+)
 
 from hindmost.analysis.whatif.baseline import on_ranks
 from hindmost.analysis.whatif.targets import Scaling, read_ranks, scalable, scaling_of
@@ -25,59 +32,22 @@ from hindmost.models.simulation.partner import RECIPES, Unit, steps_of
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
 
 BODIES = 100
-MACHINE: dict[str, Any] = {
-    "schema": "hindmost-machine",
-    "version": 1,
-    "name": "somewhere",
-    "ranks_per_node": 4,
-    "network": {
-        side: {"pieces": [{"from_bytes": 0, "latency_s": latency_s, "per_byte_s": 1e-9}]}
-        for side, latency_s in (
-            ("within", 1e-6),
-            ("within_both_ways", 1e-6),
-            ("across", 5e-6),
-            ("across_both_ways", 5e-6),
-        )
-    },
-}
 
 
 @pytest.fixture(autouse=True)
 def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw less: what is simulated is tested elsewhere."""
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 2)
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 2)
-    monkeypatch.setattr("hindmost.models.simulation.scaleup.DRAWN", 1 << 14)
+    draw_less(monkeypatch, replicas=2, values=1 << 14)
 
 
 def write(
     folder: Path, header: Header, ranks: int = 3, *, slower: float = 1.0, **spec: Any
 ) -> Path:
     """Write a blocking run whose bodies have 50 to 60 us of work, and reductions of 3 us."""
-    values = run_values(iterations=BODIES, ranks=ranks, restart=20, seed=1)
-    for name in (
-        "duration",
-        "start",
-        "phase_duration",
-        "restart_duration",
-        "lead_in",
-        "lead_out",
-        "solve_time",
-        "event_work",
-        "event_duration",
-    ):
-        values[name] = slower * np.asarray(values[name])
-    return write_whole(
-        folder,
-        replace(
-            header,
-            ranks=ranks,
-            iterations=BODIES,
-            restart=20,
-            spec={**header.spec, **spec},
-        ),
-        values,
+    about = replace(
+        header, ranks=ranks, iterations=BODIES, restart=20, spec={**header.spec, **spec}
     )
+    values = slower_values(slower, iterations=BODIES, ranks=ranks, restart=20)
+    return write_whole(folder, about, values)
 
 
 def write_solve(folder: Path, header: Header, solves: int = 1) -> Path:
@@ -90,10 +60,6 @@ def write_solve(folder: Path, header: Header, solves: int = 1) -> Path:
     noise = np.random.default_rng(2).uniform(1.0, 1.01, (BODIES, ranks, 1))
     work = own * noise
     inside = work.max(axis=1, keepdims=True) - work + cost_s
-    duration = (work + inside).sum(axis=2)
-    values = run_values(iterations=BODIES, ranks=ranks, restart=BODIES, seed=1)
-    phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, LOCAL] = duration
     about = replace(header, solver="cg", ranks=ranks, iterations=BODIES, restart=0)
     if solves > 1:
         spec = {"mpi_seen": True, "pid": 7, "pc_type": "jacobi", "attached": {"solves": solves}}
@@ -102,16 +68,9 @@ def write_solve(folder: Path, header: Header, solves: int = 1) -> Path:
         folder,
         about,
         {
-            **values,
-            "duration": duration,
-            "start": 10e-6 + np.cumsum(duration, axis=0) - duration,
-            "phase_duration": phases,
+            **event_values([EventKind.REDUCE] * 3, work, inside, cycle=BODIES),
             "position": np.arange(BODIES, dtype=np.int32) % (BODIES // solves),
             "restart_duration": np.zeros((solves - 1, ranks)),
-            "solve_time": 20e-6 + duration.sum(axis=0),
-            "event_kind": np.full((BODIES, 3), EventKind.REDUCE, np.uint8),
-            "event_work": work.astype(np.float32),
-            "event_duration": inside.astype(np.float32),
             "edge_source": np.zeros(0, np.int32),
             "edge_target": np.zeros(0, np.int32),
             "edge_bytes": np.zeros(0, np.int64),
@@ -124,20 +83,13 @@ def run(tmp_path: Path, header: Header) -> Path:
     return write(tmp_path, header)
 
 
-def answer(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
-    assert main(["whatif", *map(str, words), "--json"]) == 0
-    return list(json.loads(capsys.readouterr().out)["runs"])
-
-
 WEAK = ("--ranks-per-node", "4", "--scaling", "weak")
 
 
 def test_weak_scaling_keeps_the_work_and_adds_reductions(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = tmp_path / "machine.json"
-    machine.write_text(json.dumps(MACHINE), encoding="utf-8")
-    words = (run, "--ranks", "3,16", "--scaling", "weak", "--machine", machine)
+    words = (run, "--ranks", "3,16", "--scaling", "weak", "--machine", machine_file(tmp_path))
     same, more = answer(capsys, *words, "--noise", "none")
     assert same["ranks"] == 3
     assert more["nodes"] == 4
@@ -184,8 +136,7 @@ def test_sizes_say_which_scaling_they_are_of(tmp_path: Path, header: Header) -> 
 def test_sentences_come_first_and_say_what_is_extrapolated(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["whatif", str(run), "--ranks", "64..256", *WEAK, "--noise", "x2"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, run, "--ranks", "64..256", *WEAK, "--noise", "x2")
     assert "On 256 ranks (64 nodes; extrapolated from 3 ranks) with noise x2: predicted " in printed
     assert "where ranks also wait for each other; those between nodes take longer." in printed
     assert f"what {BODIES} iterations of 3 ranks show, so it rests on the fitted tail" in printed
@@ -197,8 +148,7 @@ def test_laws_that_do_not_describe_the_run_tell_nothing(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hindmost.models.simulation.simulated_solve.MISSES", 0.0)
-    assert main(["whatif", str(run), "--ranks", "64,256", *WEAK]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, run, "--ranks", "64,256", *WEAK)
     assert "64 no change - undecided - -" in printed
     assert "256 no change - undecided - -" in printed
     assert "undisturbed work" not in printed
@@ -216,17 +166,14 @@ def test_ranks_that_shared_cores_say_little_of_others(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str], with_machine: bool
 ) -> None:
     """They waited for cores, which looks like noise and slow messages: only work is sure."""
-    machine = tmp_path / "machine.json"
-    machine.write_text(json.dumps(MACHINE), encoding="utf-8")
+    machine = machine_file(tmp_path)
     crowd = replace(header, environment={"machine": {"cores": 2, "load_before": 0.0}})
-    words = [str(write(tmp_path, crowd)), "--ranks", "64", *WEAK]
-    words += ["--machine", str(machine)] if with_machine else []
-    assert main(["whatif", *words]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    words = [write(tmp_path, crowd), "--ranks", "64", *WEAK]
+    words += ["--machine", machine] if with_machine else []
+    printed = said(capsys, *words)
     assert "from 3 ranks): undecided, from " in printed
     assert ", because 3 ranks shared 2 cores. With cores of their own, work " in printed
-    assert main(["whatif", *words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    (found,) = document(capsys, *words)["predictions"]
     low_s, high_s = found["interval_s"]
     work_s = BODIES * 55e-6
     assert low_s == pytest.approx(work_s, rel=0.1) if not with_machine else low_s > 1.1 * work_s
@@ -238,8 +185,7 @@ def test_a_wide_interval_gives_no_single_time(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hindmost.models.simulation.simulated_solve.WIDEST", 1.0)
-    assert main(["whatif", str(run), "--ranks", "64", *WEAK]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, run, "--ranks", "64", *WEAK)
     assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): undecided, " in printed
     assert " with noise no worse than recorded: undisturbed work " in printed
 
@@ -268,8 +214,7 @@ def test_both_solvers_are_simulated_and_compared(
 ) -> None:
     """Of CG's three reductions on many ranks, PIPECG has one, behind a product."""
     run = write_solve(tmp_path, header, solves)
-    assert main(["whatif", str(run), "--ranks", "64", *WEAK, "--solver", "pipecg"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, run, "--ranks", "64", *WEAK, "--solver", "pipecg")
     assert "pipecg pays off on 64 ranks: an iteration takes 0." in printed
     assert "restart cycle" not in printed
     assert ("by place in the solve" in printed) == (solves > 1)
@@ -299,6 +244,7 @@ def test_ranges_of_ranks_double() -> None:
         (["--scaling", "weak"], "--scaling needs --ranks"),
         (["--ranks", "8", *WEAK, "--speed", "rank 1: x2"], "no meaning on other numbers"),
         (["--ranks", "8", *WEAK, "--pipeline-depth", "2"], "pipelined solver"),
+        (["--ranks", "8", *WEAK, "--iterations", "9"], "keeps its recorded iterations"),
         (["--ranks", "8", *WEAK, "--noise", "x-2"], "noise of x-2"),
         (["--ranks", "9999999", *WEAK], "numbers of ranks are 1 to"),
     ],
@@ -314,9 +260,8 @@ def test_a_prediction_is_the_median_over_repeats(
 ) -> None:
     runs = [write(tmp_path, header, slower=slower) for slower in (1.0, 1.1)]
     words = ("--ranks", "8,16", "--ranks-per-node", "4", "--scaling", scaling)
-    assert main(["whatif", *map(str, runs), *words, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    both, found = document["runs"], document["predictions"]
+    answered = document(capsys, *runs, *words)
+    both, found = answered["runs"], answered["predictions"]
     assert [each["ranks"] for each in found] == [8, 16]
     recorded = np.median([each["recorded_s"] for each in both])
     for one in found:
@@ -349,27 +294,23 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     monkeypatch.setattr(SimulatedSolve, "missed", property(is_missed))
     recorded_s = [open_run(path).solve_time_s for path in (run, *others)]
     missed.append(recorded_s[2])
-    assert main(["whatif", *words]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, *words)
     assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): predicted " in printed
     assert f"Left out: {others[1].name}: on the recorded ranks, the simulation misses" in printed
     assert "a simulation of the recorded ranks is off by " in printed
-    assert main(["whatif", *words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    (found,) = document(capsys, *words)["predictions"]
     every = answer(capsys, *words)
     kept = [each["predicted_s"] for each in every if each["file"] != str(others[1])]
     assert len(kept) == 2
     assert found["predicted_s"] == np.median(kept)
 
     missed.append(recorded_s[0])
-    assert main(["whatif", *words]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, *words)
     assert "extrapolated from 3 ranks): undecided, because in 2 of 3 repeats on the" in printed
     assert "(at most 25.0 % is accepted)" in printed
     assert f"Record at least {4 * BODIES} iterations (here: {BODIES})" in printed
     assert "at least" not in printed.partition("Record at least")[0]
-    assert main(["whatif", *words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    (found,) = document(capsys, *words)["predictions"]
     assert (found["predicted_s"], found["interval_s"]) == (None, None)
     assert found["no_interval"].startswith("in 2 of 3 repeats ")
 
@@ -387,11 +328,8 @@ def test_repeats_far_apart_give_no_interval_on_other_ranks(
     run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slow = write(tmp_path, header, slower=16.0)
-    words = [str(run), str(slow), "--ranks", "3", *WEAK, "--noise", "none"]
-    assert main(["whatif", *words]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "repeats differ by a factor of 16.0)" in printed
-    assert main(["whatif", *words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    words = [run, slow, "--ranks", "3", *WEAK, "--noise", "none"]
+    assert "repeats differ by a factor of 16.0)" in said(capsys, *words)
+    (found,) = document(capsys, *words)["predictions"]
     assert found["interval_s"] is None
     assert "repeats differ" in found["no_interval"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.analysis.whatif.files import answer, said
 from tests.conftest import PREDICTORS, cycle_values, run_values
 
 from hindmost.cli import main
@@ -83,17 +83,11 @@ def write(folder: Path, header: Header, **changes: Any) -> Path:
     return write_whole(folder, header, values, NAMES, PREDICTORS)
 
 
-def answers(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[dict[str, Any]]:
-    assert main(["whatif", *map(str, words), "--json"]) == 0
-    runs: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
-    return runs
-
-
 def test_balanced_blocks_take_the_time_of_an_even_share(
     tmp_path: Path, adaptive: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path, adaptive)
-    greedy, refine, none = answers(capsys, file, "--balance", "greedy,refine,none")
+    greedy, refine, none = answer(capsys, file, "--balance", "greedy,refine,none")
     recorded_s = 10 * (16 + 20) * 1e-3 + CYCLES * 1e-4
     for each in (greedy, refine, none):
         assert each["recorded_s"] == pytest.approx(recorded_s)
@@ -113,8 +107,7 @@ def test_it_is_told_in_sentences(
     tmp_path: Path, adaptive: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "runs", adaptive)
-    assert main(["whatif", str(file), "--balance", "none,greedy"]) == 0
-    printed = capsys.readouterr().out
+    printed = said(capsys, file, "--balance", "none,greedy")
     assert "With balance greedy: predicted" in printed
     assert "replayed without a change" in printed
 

@@ -56,6 +56,7 @@ def test_every_pair_and_law_has_a_point(sweep: Path) -> None:
     assert [each.noise_s for each in points] == pytest.approx([0.0, 20e-6, 50e-6, 100e-6])
     for point in points:
         assert point.measured.typical == pytest.approx(1.0)  # the same times under both names
+        assert point.measured.typical is not None
         assert point.measured.low <= point.measured.typical <= point.measured.high
     assert points[0].predicted is None
     assert points[1].predicted is not None

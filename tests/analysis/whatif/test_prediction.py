@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.analysis.whatif.files import answer, document, said, slower_values
 from tests.conftest import run_values
 
 from hindmost.analysis.whatif.prediction import ALONE, REPEATED, repeat_width
-from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -20,13 +19,7 @@ def recorded(
     folder: Path, header: Header, iterations: int, restart: int, *, seed: int = 1, slow: float = 1.0
 ) -> str:
     """Write a run; with times that are all slower by a factor."""
-    values = run_values(iterations=iterations, ranks=3, restart=restart, seed=seed)
-    for name in ("start", "duration", "phase_duration", "event_work", "event_duration"):
-        if name in values:
-            values[name] = (slow * np.asarray(values[name])).astype(np.asarray(values[name]).dtype)
-    for name in ("solve_time", "lead_in", "lead_out", "restart_duration", "mpi_other"):
-        if name in values:
-            values[name] = slow * np.asarray(values[name])
+    values = slower_values(slow, iterations=iterations, ranks=3, restart=restart, seed=seed)
     of_run = replace(header, iterations=iterations, restart=restart)
     return str(write_whole(folder, of_run, values))
 
@@ -48,10 +41,8 @@ def test_few_bodies_give_no_interval(
     why: str,
 ) -> None:
     file = recorded(tmp_path, header, iterations, restart)
-    assert main(["whatif", file, *words]) == 0
-    assert f"no interval: {why})" in " ".join(capsys.readouterr().out.split())
-    assert main(["whatif", file, *words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert f"no interval: {why})" in said(capsys, file, *words)
+    (found,) = document(capsys, file, *words)["predictions"]
     assert (found["interval_s"], found["no_interval"]) == (None, why)
 
 
@@ -59,8 +50,7 @@ def test_repeats_far_apart_give_no_interval(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [recorded(tmp_path, header, 200, 20, slow=slow) for slow in (1.0, 16.0)]
-    assert main(["whatif", *files]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, *files)
     assert "no interval: one end would be a factor of over 10 away" in printed
     assert "; repeats differ by a factor of 16.0)" in printed
 
@@ -71,8 +61,7 @@ def test_two_repeats_that_agree_by_chance_differ_as_their_parts(
     files = [recorded(tmp_path, header, 200, 20, slow=slow) for slow in (1.0, 1.0001, 0.9999)]
 
     def half_width(given: list[str]) -> float:
-        assert main(["whatif", *given, "--json"]) == 0
-        (found,) = json.loads(capsys.readouterr().out)["predictions"]
+        (found,) = document(capsys, *given)["predictions"]
         return float(np.log(found["interval_s"][1] / found["predicted_s"]))
 
     alone, two, three = (half_width(files[:count]) for count in (1, 2, 3))
@@ -87,8 +76,7 @@ def test_an_interval_says_what_it_assumes(
 ) -> None:
     files = [recorded(tmp_path, header, 200, 20, seed=seed) for seed in (1, 2)]
     for given, assumed in ((files[:1], ALONE), (files, REPEATED)):
-        assert main(["whatif", *given]) == 0
-        assert f"{assumed})." in " ".join(capsys.readouterr().out.split())
+        assert f"{assumed})." in said(capsys, *given)
 
 
 @pytest.mark.filterwarnings("error")
@@ -100,8 +88,5 @@ def test_no_solve_takes_less_than_nothing(
     values["start"] = np.asarray(values["start"]) + later[:, None]
     values["solve_time"] = np.asarray(values["solve_time"]) + later[-1]
     values["restart_duration"] = np.asarray(values["restart_duration"]) + 20e-3
-    file = str(write_whole(tmp_path, header, values))
-    assert main(["whatif", file, "--iterations", "1", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    (found,) = answer(capsys, write_whole(tmp_path, header, values), "--iterations", "1")
     assert 0.0 < found["interval_s"][0] <= found["predicted_s"]
-    assert main(["whatif", file, "--iterations", "1"]) == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.analysis.whatif.files import draw_less, event_values
 from tests.analysis.whatif.test_at_scale import BODIES, WEAK, write
-from tests.conftest import run_values
 
 from hindmost.cli import main
 from hindmost.errors import UsageError
@@ -19,10 +19,7 @@ from hindmost.models.events import EventKind
 
 @pytest.fixture(autouse=True)
 def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw less: what is simulated is tested elsewhere."""
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 2)
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 2)
-    monkeypatch.setattr("hindmost.models.simulation.scaleup.DRAWN", 1 << 10)
+    draw_less(monkeypatch, replicas=2, values=1 << 10)
 
 
 @pytest.fixture
@@ -55,26 +52,14 @@ def test_whose_messages_a_receipt_needs_is_written_again(tmp_path: Path, header:
     received = np.maximum(work, last + 10e-6)
     inside[:, :, 1] = received - work
     inside[:, :, 2] = received.max(axis=1, keepdims=True) + 3e-6 - received
-    duration = before.sum(axis=2) + inside.sum(axis=2)
-    values = run_values(iterations=bodies, ranks=3, restart=bodies, seed=3)
-    phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, 0] = duration
     kinds = [EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE]
-    values |= {
-        "duration": duration,
-        "start": 10e-6 + np.cumsum(duration, axis=0) - duration,
-        "phase_duration": phases,
-        "solve_time": 20e-6 + duration.sum(axis=0),
-        "event_kind": np.tile(np.array(kinds, np.uint8), (bodies, 1)),
-        "event_work": before.astype(np.float32),
-        "event_duration": inside.astype(np.float32),
-        "event_needs": np.tile(needed.astype(np.int32), (bodies, 1, 1)),
-    }
+    values = event_values(kinds, before, inside, cycle=bodies)
+    values["event_needs"] = np.tile(needed.astype(np.int32), (bodies, 1, 1))
     run, out = write_whole(tmp_path, header, values), tmp_path / "again.h5"
     assert main(["whatif", str(run), "--out", str(out)]) == 0
     again = open_run(out)
     assert (again.variable("event_needs") == needed).all()
-    assert again.durations == pytest.approx(duration, rel=1e-5)
+    assert again.durations == pytest.approx(np.asarray(values["duration"]), rel=1e-5)
 
 
 def test_other_ranks_are_written_and_every_verb_opens_them(

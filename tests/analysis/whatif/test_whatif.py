@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.analysis.whatif.files import answer, document, event_values, machine_file, said
 from tests.conftest import LOCAL, alone_values, run_values
 
 from hindmost.analysis.whatif.options import Named, changes_of
@@ -21,16 +21,6 @@ from hindmost.models.events import EventKind
 from hindmost.models.simulation.change import Detours
 
 RANKS = 3
-MACHINE = {
-    "schema": "hindmost-machine",
-    "version": 1,
-    "name": "somewhere",
-    "ranks_per_node": 4,
-    "network": {
-        side: {"pieces": [{"from_bytes": 0, "latency_s": 1e-6, "per_byte_s": 1e-9}]}
-        for side in ("within", "within_both_ways")
-    },
-}
 
 
 @pytest.fixture
@@ -43,39 +33,16 @@ def run(tmp_path: Path, header: Header) -> Path:
 @pytest.fixture
 def with_halos(tmp_path: Path, header: Header) -> Path:
     """Return a run of exchanges that cost 10 us, each followed by a reduction of 3 us."""
-    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
     work = np.random.default_rng(1).uniform(50e-6, 60e-6, (200, RANKS))
-    kinds = [EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE]
     before, inside = np.zeros((200, RANKS, 3)), np.zeros((200, RANKS, 3))
     before[:, :, 0] = work
     padded = np.pad(work, ((0, 0), (1, 1)))
     received = np.maximum(work, np.maximum(padded[:, :-2], padded[:, 2:]) + 10e-6)
     inside[:, :, 1] = received - work
     inside[:, :, 2] = received.max(axis=1, keepdims=True) + 3e-6 - received
-    duration = before.sum(axis=2) + inside.sum(axis=2)
-    gaps = np.zeros((200, RANKS))
-    gaps[20::20] = 20e-6
-    phases = np.zeros_like(np.asarray(values["phase_duration"]))
-    phases[:, :, LOCAL] = duration
-    changed = {
-        **values,
-        "duration": duration,
-        "start": 10e-6 + np.cumsum(duration, axis=0) - duration + np.cumsum(gaps, axis=0),
-        "phase_duration": phases,
-        "solve_time": 20e-6 + duration.sum(axis=0) + gaps.sum(axis=0),
-        "event_kind": np.tile(np.array(kinds, np.uint8), (200, 1)),
-        "event_work": before.astype(np.float32),
-        "event_duration": inside.astype(np.float32),
-        "edge_bytes": np.full(4, 1000),
-    }
-    return write_whole(tmp_path, header, changed)
-
-
-def answer(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, object]]:
-    assert main(["whatif", *map(str, words), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["version"] == 1
-    return list(document["runs"])
+    kinds = [EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE]
+    values = event_values(kinds, before, inside, cycle=20) | {"edge_bytes": np.full(4, 1000)}
+    return write_whole(tmp_path, header, values)
 
 
 def test_without_a_change_the_recorded_time_comes_back(
@@ -115,8 +82,7 @@ def test_a_sweep_of_latencies_adds_what_reductions_cost(
 def test_bytes_of_messages_follow_the_machine_file(
     with_halos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = tmp_path / "machine.json"
-    machine.write_text(json.dumps(MACHINE), encoding="utf-8")
+    machine = machine_file(tmp_path)
     base, half = answer(capsys, with_halos, "--machine", machine, "--bandwidth", "1,x0.5")
     # Half of the 10 us are 1000 bytes at 1 ns each; they take twice the time.
     grown = float(str(half["predicted_s"])) - float(str(base["predicted_s"]))
@@ -132,8 +98,7 @@ def test_sentences_come_first(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert predicted.startswith("With latency x2: predicted ")
     assert "\nCritical path, in brackets without the change: work " in printed
     assert "Assumed: What messages and reductions typically cost" in printed
-    assert main(["whatif", str(run), "--latency", "1,2"]) == 0
-    assert "latency x2 " in capsys.readouterr().out
+    assert " latency x2 " in said(capsys, run, "--latency", "1,2")
 
 
 @pytest.mark.parametrize("loop", [False, True])
@@ -148,32 +113,16 @@ def test_every_run_has_the_answers_whatever_its_size(
     monkeypatch.setattr("hindmost.analysis.whatif.gains.MOST_EVENTS", 10)
     named = replace(header, solver="loop" if loop else "minres")
     values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
-    assert main(["whatif", str(write_whole(tmp_path, named, values))]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, write_whole(tmp_path, named, values))
     for each in ("no noise", "equal work", "an ideal network"):
         assert f"With {each} the replay takes " in printed
     assert ("With the pipelined solver: undecided" in printed) == (not loop)
 
 
-def test_a_run_whose_time_is_not_explained_is_refused(tmp_path: Path, header: Header) -> None:
-    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
-    values["solve_time"] = 1.05 * np.asarray(values["solve_time"])
-    file = write_whole(tmp_path, header, values)
-    with pytest.raises(DataError, match="do not explain its time"):
-        main(["whatif", str(file), "--latency", "x2"])
-
-
-def test_runs_without_waits_are_refused(tmp_path: Path, header: Header) -> None:
-    alone = write_whole(tmp_path, header, alone_values((1.0, 1.1, 1.2), 40))
-    with pytest.raises(DataError, match="No MPI call in which ranks wait"):
-        main(["whatif", str(alone), "--latency", "2"])
-
-
 def test_a_machine_file_must_have_the_network_that_is_asked_for(
     with_halos: Path, tmp_path: Path
 ) -> None:
-    machine = tmp_path / "machine.json"
-    machine.write_text(json.dumps({**MACHINE, "network": None}), encoding="utf-8")
+    machine = machine_file(tmp_path, network=None)
     with pytest.raises(DataError, match="no network"):
         main(["whatif", str(with_halos), "--machine", str(machine), "--bandwidth", "2"])
 
@@ -286,9 +235,8 @@ def test_an_older_file_without_events_is_replayed_by_bodies_or_refused(
 def test_a_prediction_from_one_run_is_its_replay(
     run: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    assert main(["whatif", str(run), *words, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    (replayed,), (found,) = document["runs"], document["predictions"]
+    both = document(capsys, run, *words)
+    (replayed,), (found,) = both["runs"], both["predictions"]
     assert found["predicted_s"] == replayed["predicted_s"]
     assert found["changes"] == replayed["changes"]
     assert found["name"] == "replay"
@@ -313,20 +261,15 @@ def test_a_prediction_stands_in_a_table_with_the_others(
 def test_what_cannot_be_replayed_is_predicted_from_means_of_its_places(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    values = alone_values((1.0, 1.1, 1.2), 40)
-    file = write_whole(tmp_path, header, values)
-    assert main(["whatif", str(file), "--iterations", "60"]) == 0
-    assert "Not replayed, but put together from these means" in capsys.readouterr().out
-    with pytest.raises(DataError, match="nothing can be replayed"):
-        main(["whatif", str(file), "--noise", "none"])
-
-
-def test_a_program_that_cannot_be_replayed_does_not_keep_others_from_it(
-    run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
-) -> None:
     alone = replace(header, workload="alone")
     file = write_whole(tmp_path, alone, alone_values((1.0, 1.1, 1.2), 40))
-    assert main(["whatif", str(run), str(file), "--speed", "x2"]) == 0
+    printed = said(capsys, file, "--iterations", "60")
+    assert "Not replayed, but put together from these means" in printed
+    with pytest.raises(DataError, match="nothing can be replayed"):
+        main(["whatif", str(file), "--noise", "none"])
+    # It does not keep others from their answer.
+    other = write_whole(tmp_path, header, run_values(iterations=40, ranks=3, restart=20, seed=1))
+    assert main(["whatif", str(other), str(file), "--speed", "x2"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("gmres on laplacian-1d")
     assert "No MPI call in which ranks wait for each other" in captured.err
@@ -338,11 +281,10 @@ def test_repeats_that_are_not_explained_are_left_out(
     values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
     values["solve_time"] = 1.05 * np.asarray(values["solve_time"])
     broken = write_whole(tmp_path, header, values)
-    assert main(["whatif", str(run), str(broken), "--noise", "none"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = said(capsys, run, broken, "--noise", "none")
     assert "assumes that later runs vary no more than the parts of this one" in printed
-    said = f"Left out: {broken}: replayed without a change"
-    assert "".join(said.split()) in "".join(printed.split())  # lines are broken in long paths
+    left = f"Left out: {broken}: replayed without a change"
+    assert "".join(left.split()) in "".join(printed.split())  # lines are broken in long paths
     with pytest.raises(DataError, match="do not explain its time"):
         main(["whatif", str(broken), "--noise", "none"])
 

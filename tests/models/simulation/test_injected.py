@@ -37,14 +37,6 @@ def test_the_step_is_found_among_longer_ones(law: str, step: int) -> None:
     assert step_of_detours(work, detours(law)) == step
 
 
-@LAWS
-def test_work_that_grows_over_a_cycle_does_not_hide_it(law: str) -> None:
-    work = steps(2e-6, 40e-6, 300e-6)
-    work[:, :, 2] += 20e-6 * (np.arange(BODIES) % 30)[:, None]
-    work[:, :, 1] += detours(law)
-    assert step_of_detours(work, detours(law)) == 1
-
-
 def test_a_rank_that_lost_its_core_does_not_decide() -> None:
     work = steps(2e-6, 40e-6, 300e-6)
     work[:, :, 0] += detours("exponential")

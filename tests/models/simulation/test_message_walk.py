@@ -73,12 +73,12 @@ def test_slower_ranks_work_longer() -> None:
     assert walk(one_message(4.0, early=True), slow=2.0).end_s.tolist() == [8.0, 14.0]
 
 
-def collective(one: JointCall, came: list[float]) -> MessageWalk:
+def collective(one: JointCall, came: list[float]) -> MessageProgram:
     every = traces(len(came))
     for trace, when in zip(every, came, strict=True):
         trace.do(when)
         trace.leave(1, trace.enter(1, one))
-    return walk(message_program(every))
+    return message_program(every)
 
 
 CAME = [4.0, 0.0, 1.0, 9.0, 0.0]
@@ -99,7 +99,7 @@ def test_collectives_wait_for_whom_they_need(
     pattern: Pattern, root: int, ends: list[float]
 ) -> None:
     one = JointCall(name="some", pattern=pattern, exchange=Exchange.SAME, root=root, bytes=2.0)
-    found = collective(one, CAME)
+    found = walk(collective(one, CAME))
     assert found.end_s.tolist() == ends
     assert found.path.work.sum() + found.path.cost.sum() == pytest.approx(found.total_s)
 
@@ -155,19 +155,6 @@ def test_ranks_that_wait_in_a_circle_are_named() -> None:
         walk(message_program(every))
 
 
-def test_large_messages_that_both_send_first_are_a_circle() -> None:
-    every = traces(2)
-    for rank, trace in enumerate(every):
-        trace.end(4, trace.send(4, 1 - rank, 1, 8.0))
-        trace.end(5, trace.receive(5, 1 - rank, 1))
-    program = message_program(every)
-    assert walk(program).total_s == 5.0
-    with pytest.raises(
-        DataError, match=r"rank 0 waits until rank 1 receives its message \(rank0, "
-    ):
-        walk(program, eager=0.0)
-
-
 def test_a_collective_that_one_rank_cannot_come_to_is_a_circle() -> None:
     one = JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
     first, second = traces(2)
@@ -211,10 +198,7 @@ def reduction(bytes: float) -> JointCall:
 
 @pytest.mark.parametrize(("ranks", "at_once", "in_step"), [(8, 3, 3), (12, 4, 5), (3, 2, 3)])
 def test_reductions_take_as_long_as_their_steps(ranks: int, at_once: int, in_step: int) -> None:
-    every = traces(ranks)
-    for trace in every:
-        trace.leave(1, trace.enter(1, reduction(2.0)))
-    program = message_program(every)
+    program = collective(reduction(2.0), [0.0] * ranks)
     assert walk(program).total_s == 2.0 * at_once
     assert walk(program, eager=1.0).total_s == 2.0 * in_step
 
@@ -228,21 +212,14 @@ def test_reductions_take_as_long_as_their_steps(ranks: int, at_once: int, in_ste
     ],
 )
 def test_a_reduction_goes_from_rank_to_rank(eager: float, ends: list[float]) -> None:
-    every = traces(3)
-    for trace, came in zip(every, (5.0, 0.0, 1.0), strict=True):
-        trace.do(came)
-        trace.leave(1, trace.enter(1, reduction(2.0)))
-    found = walk(message_program(every), eager)
+    found = walk(collective(reduction(2.0), [5.0, 0.0, 1.0]), eager)
     assert found.end_s.tolist() == ends
     assert found.path.work.sum() + found.path.cost.sum() == pytest.approx(found.total_s)
 
 
 def test_steps_between_nodes_take_their_link() -> None:
     far = Link(pieces=(Piece(from_bytes=0, latency_s=100.0, per_byte_s=0.0),))
-    every = traces(4)
-    for trace in every:
-        trace.leave(1, trace.enter(1, reduction(2.0)))
-    program = message_program(every)
+    program = collective(reduction(2.0), [0.0] * 4)
     network = NodeNetwork(within=LINK, across=far)
     costs = message_costs(program, network, nodes_of(4, 2), 10.0)
     assert walk_messages(program, costs, np.ones(4)).total_s == 102.0

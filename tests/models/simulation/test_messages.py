@@ -94,14 +94,11 @@ def test_what_does_not_fit_is_refused(ranks: list[RankTrace], said: str) -> None
         message_program(ranks)
 
 
-def test_messages_that_nobody_waits_for_are_refused() -> None:
+def test_what_nobody_waits_for_is_refused() -> None:
     trace = RankTrace(1, "rank1")
     trace.receive(3, 0, 5)
     with pytest.raises(DataError, match=r"rank1, line 3: rank 1 begins to receive a message and"):
         message_program([sends(5), trace])
-
-
-def test_collectives_that_nobody_waits_for_are_refused() -> None:
     trace = RankTrace(0, "rank0")
     trace.enter(3, BARRIER)
     with pytest.raises(DataError, match=r"rank0, line 3: rank 0 begins a barrier and never waits"):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.models.simulation.programs import played
 
 from hindmost.analysis.whatif.targets import Scaling, assumed
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, EventBlock, Neighbours
+from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, Neighbours
 from hindmost.models.simulation.change import (
     Change,
     Detours,
@@ -24,7 +25,7 @@ from hindmost.models.simulation.local_work import (
     scores,
 )
 from hindmost.models.simulation.network import Link, NodeNetwork, Piece, grid_edges, nodes_of
-from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.program import Program
 from hindmost.models.simulation.scaleup import Placement
 from hindmost.models.simulation.simulated_solve import (
     SimulatedSolve,
@@ -40,9 +41,7 @@ MESSAGE = Link(pieces=(Piece(from_bytes=0, latency_s=COST, per_byte_s=0.0),))
 NETWORK = NodeNetwork(within=MESSAGE, across=MESSAGE)
 
 
-def recorded(
-    kinds: list[int], noise: NDArray[np.float64], *, lag: int = 0, cycle: int = 50
-) -> Program:
+def recorded(kinds: list[int], noise: NDArray[np.float64], *, cycle: int = 50) -> Program:
     """Return what ranks would have recorded that do some work and then events of one kind each.
 
     Parameters
@@ -50,36 +49,11 @@ def recorded(
     noise : float64 array, shape (iteration, rank), seconds
         In addition to `BODY`.
     """
-    bodies, ranks = noise.shape
-    shape = bodies, ranks, len(kinds)
-    work = np.zeros(shape)
+    work = np.zeros((*noise.shape, len(kinds)))
     work[:, :, -1] = BODY + noise
-    start, duration = np.empty((bodies, ranks)), np.empty(shape)
-    begins = np.arange(bodies) % cycle == 0
-    clock, pending = np.zeros(ranks), list[float]()
-    for body in range(bodies):
-        if begins[body]:
-            clock[:], pending = clock.max(), []
-        start[body] = clock
-        for event, what in enumerate(kinds):
-            come = clock + work[body, :, event]
-            clock = come
-            if what == REDUCE:
-                clock = np.full(ranks, come.max() + COST)
-            elif what == POST:
-                pending.append(float(come.max()))
-            elif len(pending) > lag:
-                clock = np.maximum(come, pending.pop(0) + COST)
-            duration[body, :, event] = clock - come
-    block = EventBlock(
-        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
-        work=work,
-        duration=duration,
-        rest=np.zeros((bodies, ranks)),
-        cycle_begins=begins,
-    )
-    position = (np.arange(bodies) % cycle).astype(np.int32)
-    return recorded_program(start, block, position, np.zeros(ranks), NOBODY, NOBODY)
+    kind = np.tile(np.array(kinds, np.uint8), (len(noise), 1))
+    begins = np.arange(len(noise)) % cycle == 0
+    return played(kind, work, begins=begins, latency_s=COST)
 
 
 def exponential(ranks: int = 2, bodies: int = 2000) -> NDArray[np.float64]:
@@ -268,13 +242,6 @@ def test_work_that_may_be_noise_is_not_divided(blocking: LocalWork) -> None:
 
 
 def test_changes_without_a_meaning_are_refused(blocking: LocalWork) -> None:
-    for change, words in [
-        (Change(speed={1: 0.5}), "speed of one rank"),
-        (Change(depth=2), "pipelined solver"),
-        (Change(iterations=9), "keeps its recorded iterations"),
-    ]:
-        with pytest.raises(UsageError, match=words):
-            on(blocking, 8, change)
     with pytest.raises(UsageError, match="not modelled"):
         Change(depth=2, progress=False)
     with pytest.raises(UsageError, match="the most that are simulated"):

@@ -7,8 +7,7 @@ import pytest
 from tests.models.simulation.programs import PATTERNS, synthetic
 
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.rerun import Scenario, prepared, walk
-from hindmost.models.simulation.timeline import timeline_of
+from hindmost.models.simulation.rerun import Scenario, prepared, timeline_of
 
 TYPICAL = Scenario(level="typical", byte_share=0.0)
 
@@ -23,14 +22,3 @@ def test_without_a_change_it_is_what_was_recorded(name: str) -> None:
     begins = np.flatnonzero(block.cycle_begins)
     ends = np.array([0.0, *found.end[begins[1:] - 1].max(axis=1)])
     assert found.start[begins] - ends[:, None] == pytest.approx(program.between)
-
-
-@pytest.mark.parametrize("name", ["blocking", "pipelined", "overlapping"])
-@pytest.mark.parametrize("change", [Change(latency=3.0), Change(every_speed=0.5)])
-def test_it_ends_when_the_walk_ends(name: str, change: Change) -> None:
-    program = synthetic(name)
-    found = timeline_of(prepared(program, change, TYPICAL))
-    total_s = float((found.end[-1] + found.script.program.after).max())
-    assert total_s == pytest.approx(walk(program, change, TYPICAL).total_s)
-    inside = found.script.block.work.sum(axis=2) + found.inside.sum(axis=2)
-    assert (inside <= found.end - found.start + 1e-9).all()
