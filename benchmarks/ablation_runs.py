@@ -208,23 +208,24 @@ def said_to_grow(work: Times) -> bool:
     )
     stretch = Stretch(
         after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1),
-        waited_for_s=np.zeros(1), beyond_s=beyond_s, quickest_s=quickest_s,
+        waited_for_s=np.zeros(1), beyond_s=beyond_s, quickest_s=quickest_s, unsure=False,
         begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])
-    return bool(growth_words(run, [stretch], WORTH_SAYING * 2.0 * float(work.sum())))
+    least_s = WORTH_SAYING * 2.0 * float(work.sum())
+    return bool(growth_words(run, [stretch], least_s, disturbed=False))
 
 
 def any_growth(work: Times) -> Any:
     """Compare medians of the first and the last third."""
     *others, begin_s, end_s, _ = COURSE(work)
-    return *others, begin_s, end_s, end_s > begin_s > 0.0
+    return *others, begin_s, end_s, int(end_s > begin_s > 0.0)
 
 
 def of_any_work(work: Times) -> Any:
     """Compare also work that was not there at first."""
     *others, begin_s, end_s, grows = COURSE(work)
-    return *others, begin_s, end_s, grows or end_s > begin_s == 0.0
+    return *others, begin_s, end_s, grows or int(end_s > begin_s == 0.0)
 
 
 COURSE = stretches.course

@@ -106,7 +106,7 @@ def score(
 
 
 def ours(given: Cell, space: str) -> str:
-    """Fit all experiments of a cell; return its figures and the coverage of the intervals."""
+    """Fit all experiments of a cell; return its figures, and what intervals hold and span."""
     names = NAMES[: given.points.shape[1]]
     began = time.process_time()
     models = fit_parameters(given.points, given.values, space=space, parameters=names)
@@ -114,9 +114,12 @@ def ours(given: Cell, space: str) -> str:
     none = (ABSENT,) * len(names)
     found = [models[k].form.leading or none for k in range(len(models))]
     low, high = models.interval(given.at)
-    inside = (low[:, 0] <= given.new) & (given.new <= high[:, 0])
     figures = score(found, models.predict(given.at)[:, 0], seconds, given)
-    return f"{figures} {100 * inside.mean():6.1f}"
+    if np.isnan(low).all():
+        return f"{figures}   none"
+    inside = (low[:, 0] <= given.new) & (given.new <= high[:, 0])
+    ratio = np.clip(high[:, 0] / np.maximum(low[:, 0], 1e-3 * given.new), 1.0001, 1e6)
+    return f"{figures} {100 * inside.mean():6.1f} {np.log(ratio).mean():6.2f}"
 
 
 def extrap(given: Cell, python: str, count: int) -> str:
@@ -149,23 +152,27 @@ def main() -> None:
     parser.add_argument("--extrap", help="the python of an environment that has extrap")
     parser.add_argument("--extrap-sets", type=int, default=40, help="experiments for Extra-P a row")
     parser.add_argument("--designs", default="", help="only those whose names have this in them")
+    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    lines, corners = cross(*AXES[:3]), grid(*((axis[0], axis[2]) for axis in AXES[:3]))
     designs = {
         "2 parameters, grid": grid(*AXES[:2]),
         "3 parameters, grid": grid(*AXES[:3]),
         "2 parameters, lines": cross(*AXES[:2]),
-        "3 parameters, lines": cross(*AXES[:3]),
+        "3 parameters, lines": lines,
+        "3 parameters, lines and corners": np.unique(np.concatenate([lines, corners]), axis=0),
     }
     designs = {name: points for name, points in designs.items() if given.designs in name}
     for points in designs.values():  # compile before the clock runs
         ours(cell(0, points, 0.05, 4, True), "paper")
     say("leading terms of all parameters right (%), median and 90th percentile of the error at 4x")
     say("of all parameters (%), models per CPU-second, coverage of 90 % intervals there (%)")
+    say("and the mean logarithm of their high over their low end")
     for name, points in designs.items():
         for free in (False, True):
             say(f"\n{name}, {len(points)} points, {'free' if free else 'balanced'} coefficients")
             for noise in NOISE:
-                drawn = cell(1, points, noise, given.sets, free)
+                drawn = cell(given.seed, points, noise, given.sets, free)
                 for space in ("paper", "extrap"):
                     say(f"{100 * noise:4.0f} %  hindmost, {space:8}{ours(drawn, space)}")
                 if given.extrap:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -91,29 +91,37 @@ class StudyState:
 
 def state_of(study: StudyFolder, scheduler: Scheduler) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
+    records = study.records()
     try:
-        return progress(study, look_at_jobs(study, scheduler))
+        return progress(study, records, look_at_jobs(study, records, scheduler))
     except MissingError as error:
-        return progress(study, {}, str(error))
+        return progress(study, records, {}, str(error))
 
 
-def look_at_jobs(study: StudyFolder, scheduler: Scheduler) -> dict[str, Job]:
-    """Return the last jobs of allocations that are not done; raises a MissingError if unknown."""
-    done = {
-        run for run, found in study.completions(study.records()).items() if found is Completion.DONE
-    }
+def look_at_jobs(
+    study: StudyFolder,
+    records: Mapping[str, RunRecord],
+    scheduler: Scheduler,
+    wanted: Container[Completion] = (Completion.LEFT,),
+) -> dict[str, Job]:
+    """Return the last jobs of allocations with such runs; raises a MissingError if unknown."""
+    completions = study.completions(records)
     last = {each.allocation: each.job for each in study.jobs()}
     asked = [
         last[each.id]
         for each in study.plan.allocations
-        if each.id in last and not done.issuperset(each.runs)
+        if each.id in last and any(completions[run] in wanted for run in each.runs)
     ]
     return scheduler.look(asked) if asked else {}
 
 
-def progress(study: StudyFolder, jobs: Mapping[str, Job], remark: str = "") -> StudyState:
-    """Return the progress of a study whose jobs are in these states."""
-    records = study.records()
+def progress(
+    study: StudyFolder,
+    records: Mapping[str, RunRecord],
+    jobs: Mapping[str, Job],
+    remark: str = "",
+) -> StudyState:
+    """Return the progress of a study, given the folders of its runs and the states of its jobs."""
     completions = study.completions(records)
     last = {each.allocation: each.job for each in study.jobs()}
     allocations = []

@@ -109,8 +109,10 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     MissingError
         The scheduler cannot be asked: a job might still do the work.
     """
-    jobs = look_at_jobs(study, scheduler)
-    for each in progress(study, jobs).allocations:
+    records = study.records()
+    wanted = (Completion.LEFT, Completion.GIVEN_UP) if again else (Completion.LEFT,)
+    jobs = look_at_jobs(study, records, scheduler, wanted)
+    for each in progress(study, records, jobs).allocations:
         if RunState.LEFT in each.counts:
             ends = {}
             if each.job is not None and each.state is not None:
@@ -122,7 +124,7 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
         for run, found in study.completions(records).items():
             if found is Completion.GIVEN_UP:
                 study.forgive(records[run])
-    now = progress(study, jobs)
+    now = progress(study, study.records(), jobs)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation for each in open_]))
     live = tuple(

@@ -25,6 +25,7 @@ from hindmost.models.laws.law import Candidate
 from hindmost.models.noise.fit import MODELS, fit_models
 from hindmost.models.results import FittedResult, ModelKind
 from hindmost.output import announce_work
+from hindmost.registry import described
 from hindmost.text import counted
 
 RANKED = 10
@@ -278,7 +279,7 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
 def asked(options: FitOptions) -> dict[str, Any]:
     """Return all that a fit depends on beside the run: the options, and models of plugins."""
     shapes = {name: each for name, each in asdict(options).items() if name != "most_bodies"}
-    plugins = sorted(str(each) for each in MODELS.plugins.values())
+    plugins = sorted(map(described, MODELS.plugins.values()))
     return shapes | ({"plugins": plugins} if plugins else {})
 
 

@@ -5,14 +5,15 @@ A drift is grouped like a change, with those of other timers of its case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
-from hindmost.models.changepoint.verdicts import VERDICTS, worst
+from hindmost.models.changepoint.detection import VERDICTS, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +99,12 @@ class ChangeGroup:
 
     @property
     def commits(self) -> str:
-        """The commits to inspect: the leading change's."""
-        return commit_range(self.leading.judged, self.leading.change)
+        """The commits to inspect: the leading change's, and whether those of others differ."""
+        leading = commit_range(self.leading.judged, self.leading.change)
+        ranges = {commit_range(each.judged, each.change) for each in self.findings} | {leading}
+        if not leading or len(ranges) == 1:
+            return leading
+        return f"{leading} (the narrowest of {len(ranges)} ranges)"
 
 
 def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
@@ -143,12 +148,19 @@ def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[Chan
         taken = {id(each) for each in members}
         left = [each for each in left if id(each) not in taken]
         findings = [
-            finding for case in by_case(members) for finding in nested(case, study.history.parents)
+            finding
+            for _, case in groupby(sorted(members, key=case_of), case_of)
+            for finding in nested(list(case), study.history.parents)
         ]
         findings.sort(key=weight)
         groups.append(ChangeGroup(leading=leading, findings=tuple(findings)))
     groups.sort(key=lambda group: (group.leading.date, -VERDICTS.index(group.badge)), reverse=True)
     return tuple(groups)
+
+
+def case_of(finding: SeriesChange) -> tuple[str, str]:
+    """Return the machine and the case."""
+    return finding.judged.series.name.machine, finding.judged.series.name.case
 
 
 def span(finding: SeriesChange) -> float:
@@ -184,15 +196,6 @@ def lies_in(finding: SeriesChange, other: SeriesChange) -> bool:
     """Tell whether the date of a change lies in the interval of another one."""
     first, last = other.dates
     return first[:10] <= finding.date[:10] <= last[:10]
-
-
-def by_case(findings: Iterable[SeriesChange]) -> list[list[SeriesChange]]:
-    """Split changes by machine and case."""
-    cases: dict[tuple[str, str], list[SeriesChange]] = {}
-    for finding in findings:
-        name = finding.judged.series.name
-        cases.setdefault((name.machine, name.case), []).append(finding)
-    return list(cases.values())
 
 
 def nested(case: list[SeriesChange], parents: Mapping[str, str]) -> list[SeriesChange]:

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before, weight
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import FEW, MANY, more, named, signed, timer_name, worse_noun
+from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import ChangePoint, Event, Trend
-from hindmost.models.changepoint.verdicts import VERDICTS
+from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.significance import p_words
-from hindmost.text import counted, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
 
 
-def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str]:
+def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
     """Yield the lines on groups of changes; of many, the worst and largest."""
-    chosen = worst_of(groups, most)
+    chosen = worst_of(groups)
     for group, shown in chosen:
         yield f"{group_heading(group)}"
         for finding in shown:
@@ -32,12 +32,10 @@ def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str
         yield f"{left} more {plural(left, 'group')} of smaller changes; --json lists all"
 
 
-def worst_of(
-    groups: Sequence[ChangeGroup], most: int = MANY
-) -> list[tuple[ChangeGroup, list[SeriesChange]]]:
+def worst_of(groups: Sequence[ChangeGroup]) -> list[tuple[ChangeGroup, list[SeriesChange]]]:
     """Return the groups with the worst and largest changes, and these."""
     everything = [finding for group in groups for finding in group.findings]
-    selected = {id(finding) for finding in sorted(everything, key=weight)[:most]}
+    selected = {id(finding) for finding in sorted(everything, key=weight)[:MANY]}
     chosen = [
         (group, [each for each in group.findings if id(each) in selected]) for group in groups
     ]
@@ -82,11 +80,10 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
             f"{timer_name(each.judged.series.name.timer)} "
             f"{signed(each.difference, each.judged.series.unit)} "
             f"({percent(each.difference / finding.difference, 0)})"
-            for each in inside[:FEW]
+            for each in inside
         ]
         whole = signed(finding.difference, judged.series.unit)
-        left = more(len(inside) - FEW)
-        yield f"parts that changed, of {whole}: {', '.join(names)}{left}"
+        yield f"parts that changed, of {whole}: {first_of(names)}"
 
 
 def worse_within(finding: SeriesChange) -> Iterator[str]:
@@ -100,7 +97,7 @@ def worse_within(finding: SeriesChange) -> Iterator[str]:
             yield f"{badge} in its part {timer}: {size}, on {each.date}"
 
 
-def open_lines(study: HistoryStudy, most: int = FEW) -> Iterator[str]:
+def open_lines(study: HistoryStudy) -> Iterator[str]:
     """Yield the changes for the worse from before the last days that are still open."""
     opened = [each for each in study.judged for _ in each.open_before(study.since)]
     if not opened:
@@ -109,7 +106,7 @@ def open_lines(study: HistoryStudy, most: int = FEW) -> Iterator[str]:
     noun = worse_noun({each.series.unit for each in opened})[len(opened) > 1]
     found = [each for group in open_before(study) for each in group.findings]
     found.sort(key=lambda each: -abs(math.log1p(each.change.effect)))
-    shown = found[:most]
+    shown = found[:FEW]
     since = min(each.judged.labels[each.change.last] for each in shown)[:10]
     yield (
         f"open: {len(opened)} older {noun} in {counted(len(cases), 'case')}, neither recovered nor "
@@ -118,11 +115,11 @@ def open_lines(study: HistoryStudy, most: int = FEW) -> Iterator[str]:
     )
     for each in shown:
         yield f"  {change_sentence(each)}"
-    if len(found) > most:
-        yield f"  and {len(opened) - most} more, smaller or parts of these; --json lists all"
+    if len(found) > FEW:
+        yield f"  and {len(opened) - FEW} more, smaller or parts of these; --json lists all"
 
 
-def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
+def revision_lines(study: HistoryStudy) -> Iterator[str]:
     """Yield what newer nights revised in the last days.
 
     Recent changes get a line each; revisions of older ones are counted.
@@ -135,10 +132,10 @@ def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
         if event.revises and event.time > day
     ]
     recent = [row for row in revised if row[1].changed > day]
-    for each, event in recent[:most]:
+    for each, event in recent[:MANY]:
         yield f"revised: {named(each.series.name)}: {revision_words(event)}"
-    if len(recent) > most:
-        yield f"revised:{more(len(recent) - most)}"
+    if len(recent) > MANY:
+        yield f"revised: {len(recent) - MANY} more"
     older = Counter(event.kind for each, event in revised) - Counter(
         event.kind for each, event in recent
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +12,11 @@ from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import Estimate, adjust, mean_of, paired_ratio, ratio_of
 from hindmost.analysis.history.ratio_history import ratio_history
-from hindmost.analysis.history.terms import FEW, direction_word
+from hindmost.analysis.history.terms import direction_word
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
 from hindmost.models.significance import LEAST
-from hindmost.text import counted
+from hindmost.text import counted, first_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +134,12 @@ def compare_histories(first: History, second: History) -> Comparison:
         (mine[key].name, mine[key].unit, theirs[key].unit) for key in both if key not in shared
     )
     if not shared:
+        names = [
+            first_of([str(each.name) for each in side.values()], "; ") for side in (mine, theirs)
+        ]
         raise DataError(
             f"{first.source} and {second.source} have no timer in common: A has "
-            f"{some_names(mine)}; B has {some_names(theirs)}.{failed_words(first, second)}"
+            f"{names[0]}; B has {names[1]}.{failed_words(first, second)}"
             f"{''.join(f' {words}' for words in unit_words(other_units))}"
             f"{choice_words(first, second)}"
         )
@@ -212,7 +215,7 @@ def failed_words(first: History, second: History) -> str:
         reasons = dict.fromkeys(each.reason.rstrip(".") for each in history.failures)
         if reasons:
             runs = counted(len(history.failures), "run")
-            words += f" {runs} of {side} failed: {'; '.join(list(reasons)[:FEW])}."
+            words += f" {runs} of {side} failed: {first_of(list(reasons), '; ')}."
     return words
 
 
@@ -229,9 +232,3 @@ def choice_words(first: History, second: History) -> str:
     if not timers[0] & timers[1]:
         return ""
     return " To compare one case of each, whatever its name, select it: --case, --machine."
-
-
-def some_names(series: Mapping[tuple[str, ...], NightlySeries], most: int = 3) -> str:
-    """Name a few series."""
-    names = [str(each.name) for each in list(series.values())[:most]]
-    return ("; ".join(names) or "none") + (" ..." if len(series) > most else "")

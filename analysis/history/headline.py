@@ -9,11 +9,11 @@ import numpy as np
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import FEW, more, named, worse_noun
+from hindmost.analysis.history.terms import FEW, named, worse_noun
 from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
-from hindmost.models.changepoint.verdicts import FAIL, WARN
-from hindmost.text import counted, plural, quantity, signed_percent
+from hindmost.models.changepoint.detection import FAIL, WARN
+from hindmost.text import counted, first_of, plural, quantity, signed_percent
 
 SAME_LEVEL = 0.1
 """Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
@@ -125,10 +125,10 @@ def age_line(study: HistoryStudy, now: float) -> str:
     return ""
 
 
-def data_remarks(study: HistoryStudy, most: int = FEW) -> list[str]:
+def data_remarks(study: HistoryStudy) -> list[str]:
     """Return remarks on the data, such as files that cannot be read."""
     refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
-    return few([*study.history.warnings, *refused], most)
+    return few([*study.history.warnings, *refused], FEW)
 
 
 def failure_line(study: HistoryStudy) -> str:
@@ -139,11 +139,10 @@ def failure_line(study: HistoryStudy) -> str:
     total = failed.total()
     names = [
         f"{', '.join(part for part in case if part)} ({count})"
-        for case, count in failed.most_common(FEW)
+        for case, count in failed.most_common()
     ]
-    left = more(len(failed) - FEW)
     days = f"in the last {study.last_days:.3g} days"
-    return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
+    return f"{counted(total, 'run')} failed {days}: {first_of(names, '; ')}"
 
 
 def silence_lines(study: HistoryStudy) -> Iterator[str]:
@@ -159,12 +158,12 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
         now = renamed(study, case)
         yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
     if len(cases) > FEW:
-        yield f"silent:{more(len(cases) - FEW)} cases"
+        yield f"silent: {len(cases) - FEW} more cases"
     begun = sorted(study.new_cases().items(), key=lambda item: (-item[1], item[0]))
     for case, time in begun[:FEW]:
         yield f"new: {case_words(case)} began on {date_of(time)}"
     if len(begun) > FEW:
-        yield f"new:{more(len(begun) - FEW)} cases"
+        yield f"new: {len(begun) - FEW} more cases"
 
 
 def case_words(case: tuple[str, str]) -> str:

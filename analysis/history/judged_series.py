@@ -12,7 +12,7 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.models.changepoint import ChangePoint, Event
 from hindmost.models.changepoint.changes import WITHIN, Finding
-from hindmost.models.changepoint.verdicts import Verdicts
+from hindmost.models.changepoint.detection import Verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

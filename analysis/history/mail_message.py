@@ -34,7 +34,7 @@ from hindmost.analysis.history.terms import MANY
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.files import write_output
-from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, VERDICTS, WARN
+from hindmost.models.changepoint.detection import FAIL, PASS, UNKNOWN, VERDICTS, WARN
 from hindmost.output import write_bytes
 from hindmost.printable import one_line
 from hindmost.text import counted
@@ -106,7 +106,7 @@ def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[st
     lines += plan.withdrawn
     if plan.again and plan.digest:
         lines.append(f"Weekly digest: {counted(plan.still_open, 'open change')}:")
-        lines += [f"  {line}" for line in group_lines(plan.again, MANY)]
+        lines += [f"  {line}" for line in group_lines(plan.again)]
     elif plan.again:
         verb = "was" if plan.still_open == 1 else "were"
         lines.append(
@@ -123,7 +123,7 @@ def text_of(
     lines = [scope(study), told_headline(study), *remarks_of(study, plan, at), ""]
     if plan is not None:
         lines.append("New changes:" if groups else "No new changes.")
-    lines += [*group_lines(groups, MANY), ""]
+    lines += [*group_lines(groups), ""]
     for badge, cases in cases_by_badge(study).items():
         lines.append(f"{badge}: {counted(len(cases), 'case')}")
         lines += [f"  {case}" for case in cases]

@@ -25,8 +25,8 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import Finding
+from hindmost.models.changepoint.detection import FAIL, PASS, SILENT_DAYS, VERDICTS, WARN
 from hindmost.models.changepoint.revisions import WITHDRAWN
-from hindmost.models.changepoint.verdicts import FAIL, PASS, SILENT_DAYS, VERDICTS, WARN
 from hindmost.text import counted
 
 

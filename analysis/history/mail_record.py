@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.readers.history import SeriesName, Time
-from hindmost.models.changepoint.verdicts import VERDICTS, WARN
+from hindmost.models.changepoint.detection import VERDICTS, WARN
 from hindmost.records import RecordError
 from hindmost.text import choose
 

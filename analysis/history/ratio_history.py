@@ -2,9 +2,9 @@
 
 The ratio is judged like any other series by the robust method: that of A to B changes where that of
 B to A does, give or take a night. Shifts that are too small to be reported for a single series
-count as well: disturbances of both sides cancel in the ratio. Between changes it is the geometric
-mean of its nights with Student's interval, without outliers if they are few. A drifting ratio is
-given at the end of its line.
+count as well, down to the lower limit of the noise: disturbances of both sides cancel in the ratio.
+Between changes it is the geometric mean of its nights with Student's interval, without outliers if
+they are few. A drifting ratio is given at the end of its line.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from hindmost.analysis.history.ratio import (
     paired_ratio,
 )
 from hindmost.models.changepoint import ChangePoint, Detection, detect
-from hindmost.models.changepoint.verdicts import KNOWN
-
-LEAST = 0.003
-"""Least change of the logarithm of a ratio: the lower limit of the noise."""
+from hindmost.models.changepoint.detection import KNOWN
+from hindmost.models.changepoint.robust.noise import FLOOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,7 @@ def ratio_history(pairs: Pairs) -> RatioHistory:
     pairs : Pairs
         By nights or commits, in the order of time.
     """
-    detection = detect(pairs.second / pairs.first, method="robust", least=LEAST)
+    detection = detect(pairs.second / pairs.first, method="robust", least=FLOOR)
     plain = np.ones(pairs.first.size, np.bool_)
     for run in detection.outliers:
         plain[run.start : run.stop] = False

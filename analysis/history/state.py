@@ -14,8 +14,8 @@ from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
+from hindmost.models.changepoint.detection import SILENT_DAYS
 from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported, places_of
-from hindmost.models.changepoint.verdicts import SILENT_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

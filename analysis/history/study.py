@@ -20,10 +20,10 @@ from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.models.changepoint import default_settings, least_change
-from hindmost.models.changepoint.detection import RECENT
-from hindmost.models.changepoint.verdicts import (
+from hindmost.models.changepoint.detection import (
     FAIL,
     PASS,
+    RECENT,
     SILENT_DAYS,
     UNKNOWN,
     VERDICTS,
@@ -74,9 +74,8 @@ class HistoryStudy:
         A failed run is at least "warn", because its case was not measured, and so is a machine that
         went silent. "unknown" if no series could be judged.
         """
-        badges = {each.status(self.since) for each in self.judged} or {UNKNOWN}
-        warns = self.failed_cases() or self.silent_machines()
-        return worst({*badges, *([WARN] if warns else [])})
+        badges = self.by_case().values() or [UNKNOWN]
+        return worst([*badges, *([WARN] if self.silent_machines() else [])])
 
     def silent_machines(self) -> dict[str, float]:
         """Return the machines without a result or a failed run in the last days, and their last.

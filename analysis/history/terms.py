@@ -37,8 +37,3 @@ def timer_name(timer: str) -> str:
 def signed(value: float, unit: str) -> str:
     """Return a difference with its sign and unit."""
     return f"{'+' if value >= 0.0 else '-'}{quantity(abs(value), unit)}"
-
-
-def more(left: int) -> str:
-    """Return how many are not named."""
-    return f" and {left} more" if left > 0 else ""

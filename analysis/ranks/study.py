@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
-from hindmost.analysis.ranks.read_profiles import look_at_profiles
+from hindmost.analysis.ranks.read import RanksOfRun, look_at_profiles, look_at_run
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
@@ -41,27 +40,6 @@ from hindmost.text import counted
 
 MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedExtreme:
-    """The first ranks by one criterion, with their numbers."""
-
-    found: Extreme
-    numbers: NDArray[np.int64]
-
-    JSON = (
-        "criterion=found.criterion unit=found.unit typical=found.typical ranks "
-        "values=found.values standing_out"
-    )
-
-    def ranks(self) -> list[int]:
-        """Return the ranks, the most extreme first."""
-        return list(self.numbers[self.found.ranks].tolist())
-
-    def standing_out(self) -> list[int]:
-        """Return those that are outliers."""
-        return self.ranks()[: self.found.standing_out]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,9 +152,9 @@ class RankReport:
         return len(self.recorded)
 
     @property
-    def numbered(self) -> list[NumberedExtreme]:
-        """The first ranks by every criterion."""
-        return [NumberedExtreme(found=each, numbers=self.numbers) for each in self.extrema]
+    def numbered(self) -> list[Extreme]:
+        """The first ranks by every criterion, by their numbers."""
+        return [replace(each, ranks=self.numbers[each.ranks]) for each in self.extrema]
 
     @property
     def clusters(self) -> list[Cluster]:

@@ -13,7 +13,7 @@ from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.variation import busiest_of
+from hindmost.analysis.report.run_conclusions import busiest_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
@@ -150,8 +150,8 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
                 f"{size / 1e6:.3g} MB each."
             )
         )
-    if run.spec.get("stopped"):
-        parts.append(Paragraph(f"The run stopped early: {run.spec['stopped']}"))
+    if run.stopped:
+        parts.append(Paragraph(f"The run stopped early: {run.stopped}"))
     return parts
 
 

@@ -19,7 +19,7 @@ from hindmost.analysis.fits.tables import (
 )
 from hindmost.analysis.history.page.history_page import history_parts
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.ranks.activity_profile import activity_profiles
+from hindmost.analysis.ranks.figures import activity_profiles
 from hindmost.analysis.ranks.read import ranks_of_run
 from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.report.adaptive_page import (
@@ -34,10 +34,10 @@ from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window
 from hindmost.analysis.report.looked_at import LookedAt, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.ranks_page import openings, rank_parts
+from hindmost.analysis.report.run_conclusions import busiest_of
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
-from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import (
@@ -61,7 +61,7 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.one_pass import for_charts
 from hindmost.analysis.runs.read import of_how_many
-from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
+from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.chart import Chart
@@ -308,7 +308,7 @@ def section(
             facets=facets_of(fitted, name),
         ),
         *pictures,
-        runs_table([summarise_run(each.run, with_efficiency=False) for each in fitted.runs]),
+        runs_table([each.run for each in fitted.runs]),
         *(Paragraph(drawn, quiet=True) for drawn in which_run(fitted)),
         *run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies),
         *doubts(fitted.findings, (Topic.PHASES,)),

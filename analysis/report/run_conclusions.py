@@ -3,14 +3,316 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.variation import imbalance, injected, noise, recurring
-from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING
+from hindmost.analysis.report.rank_conclusions import (
+    host_of,
+    how_often,
+    slow_node,
+    straggler,
+)
+from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
+from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.cores import core_wait, work_or_core
+from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import doubted
-from hindmost.analysis.show.conclusion import Certainty, Conclusion
-from hindmost.models.ranks.efficiencies import LOST_TO, OUTSIDE
+from hindmost.analysis.runs.straggler import DISTURBED
+from hindmost.analysis.runs.stretches import extra_words, growth_words
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
+from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO, OUTSIDE
 from hindmost.text import percent, seconds
+
+OWN = ("local", INJECTED)
+"""Phases that are a rank's own time."""
+CONSPICUOUS = 2.0
+"""Time of the slowest iteration over the median, from which on it is named."""
+IN_WORDS = {
+    "halo": "halo exchanges",
+    "wait": "reductions and other collectives",
+    "post": "starts of collectives",
+    "unclassified": "other MPI calls",
+}
+
+
+def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
+    """Yield what unequal work costs, and the rank with most of it.
+
+    Load imbalance is the work of the busiest rank beyond the mean, as in each division of a time.
+    What equal work saves is another number: of a rank that becomes slower, ranks would then wait
+    for each other in turn.
+    """
+    beyond_s, balanced = looked.part_s(LOST_TO["load_balance"]), looked.remedies.balanced
+    if not beyond_s > 0.0:
+        return
+    ranks, brief = looked.ranks, most_work(looked)
+    own = own_time(ranks)
+    in_code = extra_words(ranks.stretches, int(own.argmax()))
+    text = f"{brief}{why_most(looked)}{in_code}{work_or_core(own, counted=ranks.counts_work)}"
+    links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
+    if balanced is None:
+        why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
+        remedy = f"What equal work would save is undecided, because {why}."
+        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
+        return
+    remedy = f"With equal work on all ranks the replay takes {balanced.words}."
+    if balanced.predicted_s is None:
+        remedy += " The lower end is without noise, the upper with all the time in MPI."
+    if not balanced.saved_s > 0.0:
+        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
+        return
+    yield looked.loss(
+        "Unequal work",
+        balanced.saved_s,
+        f"{text} Most work of a rank is {seconds(beyond_s)} beyond the mean (load imbalance).",
+        remedy,
+        links,
+        replay=balanced,
+        brief=brief,
+    )
+
+
+def busiest_of(run: Run, ranks: RankReport) -> WorkOfRank | None:
+    """Compare the work of the rank with most of it with that of all; None if that is unknown."""
+    return work_of_rank(run, int(own_time(ranks).argmax()))
+
+
+def own_time(ranks: RankReport) -> NDArray[np.float64]:
+    """Return the time of every rank in its own work and noise: shape (rank,), seconds."""
+    return ranks.metric("local") + ranks.metric(INJECTED)
+
+
+def most_work(looked: LookedAt) -> str:
+    """Say which rank has most work."""
+    ranks, own = looked.ranks, own_time(looked.ranks)
+    if (node := slow_node(ranks)) is not None and ranks.lateness is not None:
+        times = float(own[ranks.lateness.node_of == node].mean() / own.mean())
+        return f"Node {ranks.lateness.nodes[node]} has {times:.2f} times the mean work on each rank"
+    rank = int(own.argmax())
+    name = f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)}"
+    if own.size == 2 and float(own.min()) > 0.0:
+        other = 1 - rank
+        return (
+            f"{name} works {own[rank] / own[other]:.2f} times as long as rank "
+            f"{ranks.numbers[other]} ({seconds(float(own[rank]))} against "
+            f"{seconds(float(own[other]))})"
+        )
+    times = own[rank] / max(float(own.mean()), 1e-300)
+    return f"{name} has {times:.2f} times the mean work"
+
+
+def why_most(looked: LookedAt) -> str:
+    """Say how often the rank with most work is last, and whether it always has most."""
+    ranks, own, noise_s = looked.ranks, own_time(looked.ranks), looked.ranks.metric(INJECTED)
+    rank, mean, late = int(own.argmax()), float(own.mean()), looked.ranks.lateness
+    if late is None or ranks.withheld:
+        return "."
+    if (node := slow_node(ranks)) is not None:
+        return (
+            f", and one of its ranks is the slowest in "
+            f"{how_often(int(late.node_last[node]), late.bodies)}."
+        )
+    said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."
+    if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
+        return f"{said} Most of the difference is injected noise."
+    grown = growth_words(
+        looked.run,
+        ranks.stretches,
+        WORTH_SAYING * looked.efficiencies.whole_s,
+        disturbed=any(each.code in DISTURBED for each in looked.fitted.findings),
+    )
+    one = looked.busiest
+    typical = (
+        f" Its median iteration works {one.typical_times:.2f} times as long as that of the mean "
+        "rank."
+        if one
+        else ""
+    )
+    return f"{said}{typical}{grown and f' {grown}'}"
+
+
+def injected(looked: LookedAt) -> Iterator[Conclusion]:
+    """Yield what noise cost that was injected: its detours, and the waiting that they cause."""
+    own_s = looked.part_s(INJECTED_NOISE)
+    if not own_s > 0.0:
+        return
+    without = looked.remedies.uninjected
+    waits = looked.part_s(LOST_TO["serialisation"])
+    extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
+    text = (
+        f"The run was disturbed on purpose ({injected_noise(looked.run)}): each rank lost "
+        f"{seconds(own_s)} on average{extra}."
+    )
+    links = looked.links(phases="Phases by rank", map="Map of iterations")
+    if without is None or not without.saved_s > 0.0:
+        yield looked.loss("Injected noise", own_s, text, "", links, topics=())
+        return
+    yield looked.loss(
+        "Injected noise",
+        without.saved_s,
+        text,
+        f"Without injected noise the replay takes {without.words}.",
+        links,
+        replay=without,
+        brief=f"each rank lost {seconds(own_s)} on average{extra}",
+        certainty=Certainty.PREDICTED if without.sure else Certainty.OPEN,
+        basis="replay without the injected detours",
+        topics=tuple(topic for topic in OF_MODELS if topic is not Topic.TIMES),
+    )
+
+
+def noise(looked: LookedAt) -> Iterator[Conclusion]:
+    """Yield what iterations cost that took longer than is typical of them.
+
+    Injected noise is no part of it where the replay can remove that alone.
+    """
+    quiet, turn_s = looked.remedies.quiet, looked.part_s(LOST_TO["serialisation"])
+    cycle = "cycle" if looked.run.header.restart else "solve"
+    shown = f"Map of one place of the {cycle}" if looked.run.restarts else "Map of iterations"
+    links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
+    if quiet is None:
+        if turn_s > 0.0:
+            yield looked.loss(
+                "Waiting in turn",
+                turn_s,
+                "Different ranks are the slowest in different iterations, through noise or work "
+                f"that varies. {straggler(looked.ranks)}",
+                f"At most {seconds(turn_s)} would be saved if no rank varied.",
+                links,
+            )
+        return
+    without, balanced = looked.remedies.uninjected, looked.remedies.balanced
+    was_injected = bool(looked.ranks.metric(INJECTED).any())
+    words = quiet.words
+    if without is not None:  # then it is what that leaves
+        quiet = replace(quiet, recorded_s=quiet.recorded_s - without.saved_s)
+    if quiet.saved_s <= 0.0:
+        return
+    low_s, _ = quiet.saved_range_s
+    typical = f"every place in the {cycle}" if looked.run.restarts else "an iteration"
+    basis = f"replay with the median work and costs of {typical}"
+    if not low_s > 0.0:
+        basis += "; its interval includes no saving"
+    shared = balanced is not None and balanced.predicted_s is None
+    if shared:  # a rank that waits longer loses its core more often
+        basis += "; a part of it in MPI may come from load imbalance"
+    cause = cause_of_noise(looked, quiet.saved_s)
+    also = " Injected noise is a part of it." if was_injected and without is None else ""
+    apart = ", without the injected noise as well" if without is not None else f": {cause}"
+    yield looked.loss(
+        "Other noise" if without is not None else "Noise",
+        quiet.saved_s,
+        f"Some iterations take longer than is typical of them{'' if also else apart}.{also} "
+        f"{slowest_iteration_words(looked)} {blamed(looked)}",
+        "With the typical time in every iteration"
+        f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
+        links,
+        replay=quiet,
+        brief="" if was_injected else cause,
+        certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
+        basis=basis,
+        topics=OF_MODELS,
+    )
+
+
+def recurring(looked: LookedAt) -> Iterator[Conclusion]:
+    """Yield what iterations cost that the program makes longer after every so many.
+
+    The replay without noise keeps them: the program does this.
+    """
+    run = looked.run
+    times = read_body_times(run)
+    if not (recurs(times) or run.has(INJECTED)):
+        return
+    work = read_work_course(run)
+    if work is None:
+        return
+    for each in work.recurring:
+        words = each.rule.explain(run.bodies)
+        ranks = named(work.ranks[list(each.columns)])
+        brief = f"{words} is {seconds(max(each.longer_s))} longer on {ranks}"
+        yield looked.loss(
+            "Recurring work",
+            each.cost_s,
+            f"{brief[:1].upper()}{brief[1:]}. The program does this itself, for example "
+            "as output or a checkpoint; it is no noise.",
+            f"Done less often or asynchronously, it would cost up to {seconds(each.cost_s)} less.",
+            looked.links(map="Map of iterations", work="Work map"),
+            brief=brief,
+            basis="recorded work of these iterations over that of their neighbours",
+        )
+
+
+def cause_of_noise(looked: LookedAt, cost_s: float) -> str:
+    """Say what may make single iterations longer, where no noise was injected.
+
+    Parameters
+    ----------
+    cost_s : float
+        What that costs.
+    """
+    waited = core_wait(looked.run)
+    if waited is None:
+        return "disturbances, or more work of the program in these iterations"
+    if waited.most_s < 0.5 * cost_s:
+        return (
+            f"ranks waited for a core only {seconds(waited.most_s)}, so most is more work of the "
+            "program in these iterations, or a disturbance that the kernel does not count"
+        )
+    return f"{waited} ({seconds(waited.most_s)})"
+
+
+def blamed(looked: LookedAt) -> str:
+    """Say which rank varies most; a rank with more work throughout is no sign of noise."""
+    one, of = looked.busiest, looked.efficiencies
+    if one is None or one.times < 1.0 + MATTERS:
+        lost_s = sum(looked.part_s(LOST_TO[each]) for each in ("load_balance", "serialisation"))
+        return "" if of.parts_s and lost_s <= MATTERS * of.whole_s else straggler(looked.ranks)
+    name = f"ank {looked.ranks.numbers[one.rank]}"
+    if one.systematic:
+        return f"That r{name} has more work throughout is load imbalance, and no part of this."
+    return f"R{name} has most of the longer iterations."
+
+
+def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
+    """Return the link to the events of the slowest iteration."""
+    body, events = looked.slowest, looked.anchors.get("events")
+    if body is None or events is None:
+        return ()
+    return (Link(anchor=f"{events}={body}", text=f"Events of iteration {body}"),)
+
+
+def slowest_iteration_words(looked: LookedAt) -> str:
+    """Name the slowest iteration, and the rank or the calls that made it so."""
+    body, run = looked.slowest, looked.run
+    if body is None or (times := read_body_times(run)).relative[body] < CONSPICUOUS:
+        return ""
+    spent = run.variable("phase_duration", slice(body, body + 1))
+    own = sum_of_phases(spent, [name in OWN for name in run.phases])[0]
+    rank, lasted_s = int(own.argmax()), float(times.slowest[body])
+    if own[rank] < 0.5 * lasted_s:
+        in_mpi = {
+            name: float(spent[0, :, at].mean())
+            for at, name in enumerate(run.phases)
+            if name not in OWN
+        }
+        phase = max(in_mpi, key=lambda name: in_mpi[name])
+        where = IN_WORDS.get(phase, phase)
+        why = f"the ranks spend {seconds(in_mpi[phase])} of it in {where}"
+    else:
+        why = f"rank {run.kept_ranks[rank]} works {seconds(float(own[rank]))} in it"
+    return (
+        f"The slowest is iteration {body}: {seconds(lasted_s)}, {times.relative[body]:.1f} times "
+        f"the median; {why}."
+    )
+
 
 PIPELINING = "Pipelining"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from hindmost.analysis.ranks import activity_profile
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import RunFigure
@@ -165,7 +164,7 @@ RUN_FIGURES = (
         caption="The share of ranks in each phase at each moment of the solve, on the common clock "
         "of all ranks. Where event times were recorded, waiting stands where it happened; else "
         "the phases of an iteration are spread evenly over it. Gaps are time between iterations.",
-        make=activity_profile.make_activity_profile,
+        make=of_ranks.make_activity_profile,
     ),
     RunFigure(
         name="body-profile",

@@ -162,8 +162,11 @@ def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
         how = f"fall to {standing.growth:.3g}x at {at}"
     changes = " and ".join(where(each) for each in standing.kernel.changes)
     changed = f" Its behaviour changes {changes}." if changes else ""
+    known = "no interval"
+    if math.isfinite(ends[0]):
+        known = f"90 % interval {ends[0]:.3g}x to {ends[1]:.3g}x"
     return (
-        f"{name} {may} {how} (90 % interval {ends[0]:.3g}x to {ends[1]:.3g}x), where it makes up "
+        f"{name} {may} {how} ({known}), where it makes up "
         f"{percent(standing.share, 0)} of the total.{changed}"
     )
 

@@ -157,7 +157,7 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
             (
                 each.kernel.series.kernel,
                 quantity(each.predicted, metric.unit),
-                interval(each, metric.unit),
+                each.interval(),
                 percent(each.share),
                 growth(each),
                 smape(each, metric),
@@ -167,11 +167,6 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
         ],
         notes=(f"{counted(left, 'kernel')} more.",) if left > 0 else (),
     )
-
-
-def interval(standing: KernelAtTarget, unit: str) -> str:
-    """Write the interval of a prediction."""
-    return f"{quantity(standing.low, unit)} to {quantity(standing.high, unit)}"
 
 
 def smape(standing: KernelAtTarget, metric: MetricStudy) -> str:
@@ -209,7 +204,7 @@ def on_kernel(
         relative=True,
         amount="" if unit == "s" else f"+{quantity(more, unit)}",
         certainty=Certainty.OPEN if doubts or not known else Certainty.PREDICTED,
-        basis=f"90 % interval {interval(standing, unit)}; {percent(standing.share)} of all kernels",
+        basis=f"90 % interval {standing.interval()}; {percent(standing.share)} of all kernels",
         of=study.experiment.source,
         links=(Link(anchor=anchor, text="Kernels"),),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, newest
@@ -18,27 +17,8 @@ EARLIEST = 20 * 365.25 * SECONDS_A_DAY
 RUN_SUFFIX = ".h5"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """The files of a report, sorted.
-
-    Attributes
-    ----------
-    runs : tuple of Path
-        Run files, and folders of them.
-    experiments : tuple of Path
-        Each an experiment of its own.
-    nights : tuple of Path
-        Of one history.
-    """
-
-    runs: tuple[Path, ...] = ()
-    experiments: tuple[Path, ...] = ()
-    nights: tuple[Path, ...] = ()
-
-
-def sort_sources(paths: Sequence[Path]) -> Sources:
-    """Sort files and folders by what they contain.
+def sort_sources(paths: Sequence[Path]) -> dict[str, list[Path]]:
+    """Return files and folders by what they contain: all nightly results are of one history.
 
     Raises
     ------
@@ -47,12 +27,10 @@ def sort_sources(paths: Sequence[Path]) -> Sources:
     NotARunFileError
         A file has no known format.
     """
-    kinds = {path: kind_of(path) for path in dict.fromkeys(paths)}
-    return Sources(
-        runs=tuple(path for path, kind in kinds.items() if kind == RUNS),
-        experiments=tuple(path for path, kind in kinds.items() if kind == EXPERIMENT),
-        nights=tuple(path for path, kind in kinds.items() if kind == HISTORY),
-    )
+    found: dict[str, list[Path]] = {RUNS: [], EXPERIMENT: [], HISTORY: []}
+    for path in dict.fromkeys(paths):
+        found[kind_of(path)].append(path)
+    return found
 
 
 def kind_of(path: Path) -> str:

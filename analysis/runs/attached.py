@@ -7,7 +7,6 @@ where they do not allow it, the sentence says so. What a change would save is to
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ from hindmost.models.ranks.efficiencies import OUTSIDE
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
 
-LEFT_OUT_FIRST = ("loops", "growth", "calls", "places")
+LEFT_OUT_FIRST = ("loops", "calls", "waits", "places")
 """What sentences name, in the order in which it is left out where there are too many lines."""
 IN_WORDS = {
     "local": "local work",
@@ -91,22 +90,16 @@ class AttachedRun(JudgedRun):
 
         return min(acted, key=rank, default=None)
 
-    def lines(self, left_out: Collection[str] = ()) -> list[str]:
-        """Return the sentences.
-
-        Parameters
-        ----------
-        left_out : collection of str
-            Of `LEFT_OUT_FIRST`, what they do not name.
-        """
+    def lines(self) -> list[str]:
+        """Return the sentences."""
         return [
             *self.why_incomplete(),
             self.what(),
-            *(() if "loops" in left_out else self.other_loops()),
-            self.where(calls="calls" not in left_out),
-            self.who(places="places" not in left_out),
+            *(() if "loops" in self.left_out else self.other_loops()),
+            self.where(),
+            self.who(),
             *self.network(),
-            *(() if "growth" in left_out else self.grown()),
+            *self.grown(),
             *self.counted_work(),
             *self.inner(),
             self.next(),
@@ -138,7 +131,7 @@ class AttachedRun(JudgedRun):
         if not self.solves:
             name = (attached.get("loop") or {}).get("name")
             each = f" ({header.iteration_is})" if header.iteration_is else ""
-            if name and self.run.of_program:  # which says what part of the time that is
+            if name:
                 each = f" {name}"
             passes = (f", {header.passes}", ",") if header.passes else ("", "")
             verb = "takes" if self.run.bodies == 1 else "take"
@@ -165,7 +158,7 @@ class AttachedRun(JudgedRun):
         named = self.run.header.loops()[:MOST_SHOWN]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
-    def where(self, *, calls: bool = True) -> str:
+    def where(self) -> str:
         """Say where the time went, by cause and in which calls."""
         found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
         whole_s = max(self.run.solve_time_s, 1e-300)
@@ -192,11 +185,11 @@ class AttachedRun(JudgedRun):
         ]
         if without:  # then calls say little of the program
             return f"{text} Included in all: {without[0]}."
-        if calls and causes and len(by_call) > 1:
+        if "calls" not in self.left_out and causes and len(by_call) > 1:
             text += f" By call: {', '.join(by_call)}."
         return text + (f" But {self.polling.text}." if self.polling else "")
 
-    def who(self, *, places: bool = True) -> str:
+    def who(self) -> str:
         """Say which rank is the straggler, whether it waits or works, and where in the code."""
         run, times, judged = self.run, self.times, self.judged
         if run.header.ranks == 1:
@@ -217,20 +210,25 @@ class AttachedRun(JudgedRun):
                 f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(judged.excess)} more than the mean, which is "
                 f"{percent(judged.imbalance)} of the {'solve' if self.solves else 'loop'} time. "
-                f"The ranks wait {percent(waiting, 0)} of their iterations."
-                f"{self.of_recurring('But ', places=places)}"
+                f"Messages and collectives take {percent(waiting, 0)} of the ranks' iterations."
+                f"{self.of_recurring('But ')}"
             )
-        others = np.delete(share, worst)
+        own, others = (
+            percent(float(of.mean()), 0) for of in (share[worst], np.delete(share, worst))
+        )
+        waits = f" Messages and collectives take {own} of its time, {others} of the others'."
+        waits *= "waits" not in self.left_out
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
         when = " in its quickest iterations, too" if judged.quickest else ""
+        where = ""
+        if "places" not in self.left_out:
+            where = extra_words(self.stretches, worst, quickest=judged.quickest)
         doubt = self.doubt() or self.of_node(worst)
         doubt = doubt or work_or_core(judged.work_s, counted=times.amount is not None)
         return (
             f"Rank {worst}{host} is the straggler{when}: it spends {percent(judged.excess, 0)} "
-            f"more time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of "
-            f"its time, the others {percent(float(others.mean()), 0)}."
-            f"{extra_words(self.stretches if places else (), worst, quickest=judged.quickest)}"
-            f"{self.of_recurring(places=places)}{doubt}"
+            f"more time outside MPI than the mean.{waits}"
+            f"{where}{self.of_recurring()}{doubt}"
         )
 
     def of_node(self, worst: int) -> str:
@@ -255,14 +253,19 @@ class AttachedRun(JudgedRun):
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
+        said = growth_words(
+            self.run,
+            self.stretches,
+            WORTH_SAYING * self.undisturbed_s,
+            disturbed=bool(self.disturbed),
+            places="places" not in self.left_out,
+        )
         return [said] if said else []
 
-    def of_recurring(self, also: str = "", *, places: bool) -> str:
+    def of_recurring(self, also: str = "") -> str:
         """Say which iterations come back longer, and where: the other ranks wait for them."""
         return "".join(
-            f" {also}{each if also else each[:1].upper() + each[1:]}."
-            for each in self.recurring(places=places)
+            f" {also}{each if also else each[:1].upper() + each[1:]}." for each in self.recurring()
         )
 
     def counted_work(self) -> list[str]:

@@ -110,8 +110,8 @@ def work_or_core(work_s: NDArray[np.float64], *, counted: bool) -> str:
     if counted or not others_s.size or work_s.max() >= HALF_AS_FAST * others_s.mean():
         return ""
     return (
-        " That is more work or a slower core: to tell, pin the ranks the other way round, or count "
-        "their instructions outside MPI."
+        " That is more work, a pause or a slower core: to tell, pin the ranks the other way round, "
+        "or count their instructions outside MPI."
     )
 
 

@@ -72,8 +72,10 @@ class AdaptiveRun:
         Of rank 0.
     total_cells, most_cells : int64 array, shape (cycle,)
         Of all ranks, and of the fullest one.
-    divided, combined, moved : int64 array, shape (cycle,)
-        Of all ranks, at the end of the cycle.
+    divided, combined, moved : int
+        Of all ranks, in all cycles.
+    meshes : int
+        Number of different meshes.
     """
 
     run: Run
@@ -88,9 +90,15 @@ class AdaptiveRun:
     cells: NDArray[np.int64]
     total_cells: NDArray[np.int64]
     most_cells: NDArray[np.int64]
-    divided: NDArray[np.int64]
-    combined: NDArray[np.int64]
-    moved: NDArray[np.int64]
+    divided: int
+    combined: int
+    moved: int
+    meshes: int
+
+    JSON = (
+        "cells=cells_of_all divided combined moved meshes errors_percent verdicts=kinds words "
+        "checkpoints=written neighbour=disturbed_on_purpose stopped failure"
+    )
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -133,9 +141,14 @@ class AdaptiveRun:
         ]
 
     @property
-    def kinds(self) -> Counter[str]:
+    def kinds(self) -> dict[str, int]:
         """Kind -> cycles that stood out by it."""
-        return Counter(each.kind for each in self.verdicts)
+        return dict(Counter(each.kind for each in self.verdicts))
+
+    @property
+    def words(self) -> list[str]:
+        """The first of them, in words."""
+        return [f"cycle {each.cycle}: {each.words}" for each in self.verdicts[:MOST_SHOWN]]
 
     @property
     def checkpoints(self) -> list[WrittenCheckpoint]:
@@ -146,6 +159,36 @@ class AdaptiveRun:
             )
             for each in self.spec.get("checkpoints", ())
         ]
+
+    @property
+    def written(self) -> int:
+        """How many these are."""
+        return len(self.checkpoints)
+
+    @property
+    def stopped(self) -> str:
+        """Why the run ended before its last cycle, as it decided; empty if it did not."""
+        return str(self.spec.get("stopped", ""))
+
+    @property
+    def failure(self) -> str:
+        """Why it failed; empty if it did not."""
+        return str(self.spec.get("failure", ""))
+
+    @property
+    def cells_of_all(self) -> tuple[int, int, int]:
+        """Cells of all ranks: in the first cycle, in the last one, and at most."""
+        total = self.total_cells
+        return int(total[0]), int(total[-1]), int(total.max())
+
+    @property
+    def errors_percent(self) -> dict[str, float]:
+        """Predictor -> mean absolute error, without the first cycle."""
+        return {
+            name: mean_error_percent(said, self.seconds[1:])
+            for name, said in zip(self.predictors, self.predicted[1:].T, strict=True)
+            if np.isfinite(said).any()
+        }
 
     @property
     def title(self) -> str:
@@ -165,6 +208,34 @@ class AdaptiveRun:
                 f"{self.run.path} has no predictor '{name}'; it has: {', '.join(self.predictors)}."
             )
         return self.predicted[:, self.predictors.index(name)]
+
+    def lines(self) -> list[str]:
+        """Return the lines that ``hindmost show`` prints."""
+        first, last, most = self.cells_of_all
+        errors = ", ".join(
+            f"{name} {percent(value / 100.0)}" for name, value in self.errors_percent.items()
+        )
+        kinds = ", ".join(f"{kind} {count}" for kind, count in self.kinds.items())
+        rows = [
+            (
+                "cells",
+                f"{first:,} to {last:,}, at most {most:,}; {self.divided:,} divided, "
+                f"{self.combined:,} combined, {self.moved:,} moved",
+            ),
+            ("predicted", f"mean errors: {errors}" if errors else "nothing"),
+            *([("stood out", kinds)] if kinds else []),
+            *(("", words) for words in self.words),
+        ]
+        if self.disturbed_on_purpose:
+            rows.append(("neighbour", "ran on purpose (--interfere)"))
+        if self.written:
+            rows.append(("checkpoints", f"{self.written} written"))
+        if self.stopped:
+            rows.append(("stopped", self.stopped))
+        return [
+            textwrap.fill(text, WIDTH, initial_indent=f"  {head:11} ", subsequent_indent=" " * 14)
+            for head, text in rows
+        ]
 
 
 def is_adaptive(run: Run) -> bool:
@@ -210,9 +281,10 @@ def read_adaptive(run: Run) -> AdaptiveRun:
         cells=np.asarray(run.variable("cells")[:, 0], np.int64),
         total_cells=total_of(run, "cells"),
         most_cells=most_of(run, "cells"),
-        divided=total_of(run, "divided"),
-        combined=total_of(run, "combined"),
-        moved=total_of(run, "moved"),
+        divided=int(total_of(run, "divided").sum()),
+        combined=int(total_of(run, "combined").sum()),
+        moved=int(total_of(run, "moved").sum()),
+        meshes=int(np.unique(run.variable("epoch")).size) if run.has("epoch") else 0,
     )
 
 
@@ -242,100 +314,3 @@ def mean_error_percent(predicted: NDArray[np.float64], measured: NDArray[np.floa
     off = np.abs(predicted - measured) / measured
     known = np.isfinite(off)
     return float(100.0 * off[known].mean()) if known.any() else float("nan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaptiveSummary:
-    """Cycles in a few numbers.
-
-    Attributes
-    ----------
-    cells : tuple of int
-        Of all ranks: in the first cycle, in the last one, and at most.
-    divided, combined, moved : int
-        In all cycles.
-    meshes : int
-        Number of different meshes.
-    errors_percent : dict of str to float
-        Predictor -> mean absolute error, without the first cycle.
-    verdicts : dict of str to int
-        Kind -> cycles that stood out by it.
-    words : tuple of str
-        The first of them, in words.
-    checkpoints : int
-    neighbour : bool
-        Whether one ran on purpose.
-    stopped, failure : str
-        Why the run ended before its last cycle; empty if it did not.
-    """
-
-    cells: tuple[int, int, int]
-    divided: int
-    combined: int
-    moved: int
-    meshes: int
-    errors_percent: dict[str, float]
-    verdicts: dict[str, int]
-    words: tuple[str, ...]
-    checkpoints: int
-    neighbour: bool
-    stopped: str
-    failure: str
-
-    def lines(self) -> list[str]:
-        """Return the lines that ``hindmost show`` prints."""
-        first, last, most = self.cells
-        errors = ", ".join(
-            f"{name} {percent(value / 100.0)}" for name, value in self.errors_percent.items()
-        )
-        kinds = ", ".join(f"{kind} {count}" for kind, count in self.verdicts.items())
-        rows = [
-            (
-                "cells",
-                f"{first:,} to {last:,}, at most {most:,}; {self.divided:,} divided, "
-                f"{self.combined:,} combined, {self.moved:,} moved",
-            ),
-            ("predicted", f"mean errors: {errors}" if errors else "nothing"),
-            *([("stood out", kinds)] if kinds else []),
-            *(("", words) for words in self.words),
-        ]
-        if self.neighbour:
-            rows.append(("neighbour", "ran on purpose (--interfere)"))
-        if self.checkpoints:
-            rows.append(("checkpoints", f"{self.checkpoints} written"))
-        if self.stopped:
-            rows.append(("stopped", self.stopped))
-        return [
-            textwrap.fill(text, WIDTH, initial_indent=f"  {head:11} ", subsequent_indent=" " * 14)
-            for head, text in rows
-        ]
-
-
-def summarise_cycles(run: Run) -> AdaptiveSummary | None:
-    """Return the summary of an adaptive run; None of others."""
-    if not is_adaptive(run) or not run.has("cells") or run.bodies == 0:
-        return None
-    read = read_adaptive(run)
-    total, spec = read.total_cells, read.spec
-    errors = {
-        name: mean_error_percent(read.prediction(name)[1:], read.seconds[1:])
-        for name in read.predictors
-        if np.isfinite(read.prediction(name)[1:]).any()
-    }
-    kinds: dict[str, int] = {}
-    for each in read.verdicts:
-        kinds[each.kind] = kinds.get(each.kind, 0) + 1
-    return AdaptiveSummary(
-        cells=(int(total[0]), int(total[-1]), int(total.max())),
-        divided=int(read.divided.sum()),
-        combined=int(read.combined.sum()),
-        moved=int(read.moved.sum()),
-        meshes=int(np.unique(run.variable("epoch")).size) if run.has("epoch") else 0,
-        errors_percent=errors,
-        verdicts=kinds,
-        words=tuple(f"cycle {each.cycle}: {each.words}" for each in read.verdicts[:MOST_SHOWN]),
-        checkpoints=len(read.checkpoints),
-        neighbour=read.disturbed_on_purpose,
-        stopped=str(spec.get("stopped", "")),
-        failure=str(spec.get("failure", "")),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,7 +44,7 @@ class AttachedProgram:
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
         left_out : collection of str
-            See `AttachedRun.lines`.
+            See `AttachedRun`.
         """
         if len(self.runs) > 1:  # of whose loops others are
             left_out = {*left_out, "loops"}
@@ -69,7 +69,7 @@ class AttachedProgram:
         for each in self.runs[:LEADING]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            own = (*each.lines(left_out), *below.get(each.run.path, ()))
+            own = (*replace(each, left_out=left_out).lines(), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > LEADING:
             lines.append(f"  {counted(len(self.runs) - LEADING, 'file')} more, of less time.")

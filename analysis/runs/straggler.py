@@ -5,6 +5,7 @@ Numbers only; `attached` puts them into sentences.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,12 +107,15 @@ class JudgedRun:
     findings : tuple of Finding
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known, or the run is large.
+    left_out : collection of str
+        What sentences do not name, of ``attached.LEFT_OUT_FIRST``.
     """
 
     run: Run
     times: RankTimes | None
     findings: tuple[Finding, ...] = ()
     stretches: tuple[Stretch, ...] = ()
+    left_out: Collection[str] = ()
 
     @property
     def disturbed(self) -> list[Finding]:
@@ -172,6 +176,10 @@ class JudgedRun:
         if judged is None or judged.quickest or self.straggler is None or self.recurring():
             return ""
         if self.quickest_s is not None:
+            extra_s = [each.work_s[self.straggler] - each.work_s.mean() for each in self.stretches]
+            unsure_s = np.where([each.unsure for each in self.stretches], extra_s, 0.0)
+            if unsure_s.sum() > MOST_OF_ALL * np.sum(extra_s):
+                return " Its quickest iterations differ too much to tell that from a disturbance."
             return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
         if core_wait(self.run) is None or self.crowded:
             return " The run was disturbed: this may not be its work." if self.disturbed else ""
@@ -207,12 +215,12 @@ class JudgedRun:
         """Whether there were more ranks than cores."""
         return any(each.code == "crowded" for each in self.findings)
 
-    def recurring(self, *, places: bool = True) -> list[str]:
+    def recurring(self) -> list[str]:
         """Say which iterations come back longer, and between which calls they are.
 
         The iterations of a stretch show some that noise elsewhere hides.
         """
-        bodies = self.run.bodies
+        bodies, places = self.run.bodies, "places" not in self.left_out
         texts = [each.text for each in self.findings if each.code == "recurring"]
         found = [
             (back, stretch, rank)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.check_bodies import places_of
+from hindmost.analysis.runs.cores import HALF_AS_FAST
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -53,12 +54,16 @@ class Stretch:
         in each.
     quickest_s : float64 array, shape (rank,), seconds
         Work of an iteration, of which all but one in twenty have at least as much; the mean of all
-        ranks where the quickest of one of them do not agree.
+        ranks where it is unsure.
+    unsure : bool
+        Whether the quickest iterations tell nothing: those of one rank do not agree, and of the
+        rank with most they have not twice the work of the quicker quarter of any other.
     begin_s, end_s : float64 array, shape (rank,), seconds
         Median work of an iteration, of the first and of the last third of the iterations.
-    grows : bool array, shape (rank,)
-        Whether the last is above what nine in ten of the first iterations take, and three in four
-        of the last above the first; or the quickest of the last agree and are above the first's.
+    grows : int array, shape (rank,)
+        1 if the last is above what nine in ten of the first iterations take, and three in four of
+        the last above the first, or the quickest of the last agree and are above the first's; 2 if
+        these are by as much as quickest ones may differ, or are twice the first's.
     recurring : dict of int to tuple of Recurring
         By rank, iterations that come back longer; of ranks whose work varies.
     """
@@ -70,9 +75,10 @@ class Stretch:
     waited_for_s: NDArray[np.float64]
     beyond_s: NDArray[np.float64]
     quickest_s: NDArray[np.float64]
+    unsure: bool
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
-    grows: NDArray[np.bool_]
+    grows: NDArray[np.int64]
     recurring: dict[int, tuple[Recurring, ...]] = field(default_factory=dict)
 
     JSON = "after before work_s wait_s waited_for_s beyond_s quickest_s begin_s end_s"
@@ -139,6 +145,7 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
                 if row[2] >= WORTH_SAYING * work_s.sum():
                     back = find_recurring(own[:, None], place)
                     recurring.setdefault(name, {})[rank] = back
+    unsure = {name: quickest_are_unsure(each[3], each[4]) for name, each in found.items()}
     return tuple(
         Stretch(
             after=after,
@@ -147,10 +154,11 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
             wait_s=each[1],
             waited_for_s=waited_for.get((after, before), np.zeros(run.columns)),
             beyond_s=each[2],
-            quickest_s=np.full(run.columns, each[3].mean()) if each[4].any() else each[3],
+            quickest_s=np.full(run.columns, each[3].mean()) if unsure[after, before] else each[3],
+            unsure=unsure[after, before],
             begin_s=each[5],
             end_s=each[6],
-            grows=each[7] > 0,
+            grows=each[7].astype(np.int64),
             recurring=recurring.get((after, before), {}),
         )
         for (after, before), each in sorted(found.items(), key=lambda each: -each[1][0].sum())
@@ -216,7 +224,21 @@ def place_at(chain: Sequence[str], at: int) -> str:
     return f"{inner} in {chain[at]}" if inner else chain[at]
 
 
-def course(work: NDArray[np.float64]) -> tuple[float, float, bool, float, float, bool]:
+def quickest_are_unsure(quickest_s: NDArray[np.float64], quick_s: NDArray[np.float64]) -> bool:
+    """Tell whether the quickest iterations of ranks do not tell who works most.
+
+    Parameters
+    ----------
+    quickest_s, quick_s : float64 array, shape (rank,), seconds
+        As `course` returns them.
+    """
+    if (quick_s <= STEADY * quickest_s).all():
+        return False
+    most = int(quickest_s.argmax())
+    return bool(quickest_s[most] < HALF_AS_FAST * np.delete(quick_s, most).max(initial=0.0))
+
+
+def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, float, int]:
     """Return how the work of a stretch varies and grows; see `Stretch`.
 
     Parameters
@@ -225,26 +247,28 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, bool, float, float,
 
     Returns
     -------
+    float
+        ``beyond_s``.
     float, float
-        ``beyond_s`` and ``quickest_s``.
-    bool
-        Whether the quickest do not agree.
-    float, float, bool
-        ``begin_s``, ``end_s`` and ``grows``.
+        ``quickest_s``, and what three in four iterations have at least.
+    float, float, int
+        ``begin_s``, ``end_s`` and ``grows``; of few iterations no growth is told.
     """
     at = (0.5, QUICK, QUICKEST, USUAL)
     typical_s, quick_s, quickest_s, _ = np.quantile(work, at).tolist()
     beyond_s = float(np.maximum(work - typical_s, 0.0).sum())
-    apart = quick_s > STEADY * quickest_s
     third = work.size // 3
-    if not third:
-        return beyond_s, quickest_s, apart, 0.0, 0.0, False
-    begin_s, quick_s, _, usual_s = np.quantile(work[:third], at).tolist()
+    if third * (1.0 - USUAL) < 0.99:  # none of them is beyond the usual ones
+        return beyond_s, quickest_s, quick_s, 0.0, 0.0, 0
+    begin_s, first_s, _, usual_s = np.quantile(work[:third], at).tolist()
     end_s, later_s, last_s, _ = np.quantile(work[-third:], at).tolist()
+    if not begin_s > 0.0:  # the program went another way at first
+        return beyond_s, quickest_s, quick_s, begin_s, end_s, 0
     clear = begin_s < usual_s < end_s and begin_s < later_s
-    grows = clear or (quick_s < last_s and later_s <= STEADY * last_s)
-    # 0: the program went another way at first.
-    return beyond_s, quickest_s, apart, begin_s, end_s, grows and begin_s > 0.0
+    agree = first_s < last_s and later_s <= STEADY * last_s
+    sure = last_s > (STEADY if agree else HALF_AS_FAST) * first_s
+    grows = 2 if sure else int(clear or agree)
+    return beyond_s, quickest_s, quick_s, begin_s, end_s, grows
 
 
 def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
@@ -268,13 +292,24 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
     return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretches[at]}."
 
 
-def growth_words(run: Run, stretches: Sequence[Stretch], least_s: float) -> str:
+def growth_words(
+    run: Run,
+    stretches: Sequence[Stretch],
+    least_s: float,
+    *,
+    disturbed: bool,
+    places: bool = True,
+) -> str:
     """Say on which rank and between which calls work grows most; empty if nowhere.
 
     Parameters
     ----------
     least_s : float
         What it must add in the last third of the iterations.
+    disturbed : bool
+        Whether something else may make iterations longer.
+    places : bool
+        Whether the calls are named.
     """
     growing = [each for each in stretches if each.grows.any()]
     if not growing:
@@ -284,7 +319,9 @@ def growth_words(run: Run, stretches: Sequence[Stretch], least_s: float) -> str:
     if grown[at, rank] * (run.bodies // 3) < least_s:
         return ""
     begin_s, end_s = (each[rank] for each in (growing[at].begin_s, growing[at].end_s))
+    where = f" {growing[at]}" if places else " in one place"
+    perhaps = ", perhaps through a disturbance" if disturbed and growing[at].grows[rank] < 2 else ""
     return (
-        f"Work of rank {run.kept_ranks[rank]} {growing[at]} grows from {seconds(begin_s)} to "
-        f"{seconds(end_s)} an iteration."
+        f"Work of rank {run.kept_ranks[rank]}{where} grows from {seconds(begin_s)} to "
+        f"{seconds(end_s)} an iteration{perhaps}."
     )

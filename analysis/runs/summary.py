@@ -11,7 +11,7 @@ import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
 from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
-from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
+from hindmost.analysis.runs.cycles import AdaptiveRun, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
@@ -66,7 +66,7 @@ class RunSummary:
         What the solve was asked to do and how much of it was done; None if unknown.
     activity_share : dict of str to float, or None
         Share of each activity in the local time of all bodies; None where it was not split.
-    adaptive : AdaptiveSummary or None
+    adaptive : AdaptiveRun or None
         What only an adaptive run has.
     solves : int or None
         Solves of an attached program that share the file; None for other runs.
@@ -110,7 +110,7 @@ class RunSummary:
     efficiency: Efficiencies | None
     ending: Ending | None = None
     activity_share: dict[str, float] | None = None
-    adaptive: AdaptiveSummary | None = None
+    adaptive: AdaptiveRun | None = None
     kept_ranks: int | None = None
     efficiency_withheld: str = ""
     failure: str = ""
@@ -263,17 +263,17 @@ def phase_shares(run: Run) -> dict[str, float]:
     return {name: spent / total for name, spent in phases.items()}
 
 
-def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
-    """Summarise a run file from the summary that was written with it.
+def switches_of(run: Run) -> int:
+    """Return the involuntary context switches of all ranks."""
+    return int(run.variable("context_switches").sum())
 
-    Parameters
-    ----------
-    with_efficiency : bool
-        Also compute the efficiency of a small run, for which its bodies are read.
-    """
+
+def summarise_run(run: Run) -> RunSummary:
+    """Summarise a run file from the summary that was written with it."""
     header, counted = run.header, run.summary
     kinds = np.bincount(run.kind, minlength=len(BodyKind))
     machine = header.environment.get("machine", {})
+    cycles = is_adaptive(run) and run.has("cells") and run.bodies > 0
     return RunSummary(
         file=str(run.path),
         workload=header.workload,
@@ -292,7 +292,7 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         phase_share=phase_shares(run),
         mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
         balance_s=counted["balance_s"],
-        context_switches=int(run.variable("context_switches").sum()),
+        context_switches=switches_of(run),
         core_wait=core_wait(run),
         instructions=counted.get("counted", {}).get("instructions") or None,
         cycles=counted.get("counted", {}).get("cycles") or None,
@@ -302,10 +302,10 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
         t0_utc=header.t0_utc,
-        efficiency=efficiency_of(run) if with_efficiency else None,
+        efficiency=efficiency_of(run),
         ending=Ending.of(header),
         activity_share=activity_shares(run),
-        adaptive=summarise_cycles(run),
+        adaptive=read_adaptive(run) if cycles else None,
         kept_ranks=run.columns if run.reduced else None,
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
@@ -361,27 +361,26 @@ def when(t0_utc: str) -> str:
     return datetime.fromisoformat(t0_utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def runs_table(summaries: Sequence[RunSummary]) -> Table:
+def runs_table(runs: Sequence[Run]) -> Table:
     """Return the table of runs and where their time went."""
-    phases = list(summaries[0].phase_share)
+    shares = [phase_shares(run) for run in runs]
     return Table(
         columns=(
             Column("run"),
             Column("solve time", RIGHT),
             Column("median iteration", RIGHT),
             Column("slowest", RIGHT),
-            *(Column(phase, RIGHT) for phase in phases),
+            *(Column(phase, RIGHT) for phase in shares[0]),
             Column("switches", RIGHT),
         ),
         rows=[
             (
-                summary.file.rsplit("/", 1)[-1],
-                seconds(summary.solve_time_s),
-                seconds(summary.body_s["median"]),
-                seconds(summary.body_s["maximum"]),
-                *(percent(summary.phase_share[phase]) for phase in phases),
-                str(summary.context_switches),
+                run.path.name,
+                seconds(run.solve_time_s),
+                *(seconds(run.summary["body_s"][name]) for name in ("median", "maximum")),
+                *(percent(spent[phase]) for phase in shares[0]),
+                str(switches_of(run)),
             )
-            for summary in summaries
+            for run, spent in zip(runs, shares, strict=True)
         ],
     )

@@ -63,7 +63,8 @@ class UnexpectedGrowth:
     standing : KernelAtTarget
     expectation : Expectation
     low_growth : float
-        Low end of the interval at the target over the prediction at the largest measured point.
+        Low end of the interval at the target over the prediction at the largest measured point;
+        NaN without an interval: such a kernel only may grow worse.
     parameters : tuple of str
         Those whose exponents exceed; ``p and n`` where they do so together.
     """
@@ -179,7 +180,7 @@ def find_worse(metric: MetricStudy, expectations: Sequence[Expectation]) -> list
             for names, grown in leading_growth(standing.kernel, metric.target).items()
             if exceeds(grown, expectation.formula.growth(*names))
         )
-        if worse and low_growth > expectation.factor * (1.0 + SAME):
+        if worse and not low_growth <= expectation.factor * (1.0 + SAME):
             findings.append(
                 UnexpectedGrowth(
                     standing=standing,

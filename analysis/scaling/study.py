@@ -51,7 +51,7 @@ class KernelAtTarget:
     kernel : KernelScaling
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
-        90 %. Measurements are above 0, so low and high are cut off there.
+        90 %. Measurements are above 0, so low and high are cut off there. NaN without an interval.
     explained : float
         What the model of the kernel says at the target; NaN if its last segment has none.
     weights : tuple of (str, float)
@@ -80,6 +80,12 @@ class KernelAtTarget:
     def sources(self) -> tuple[tuple[str, float], ...]:
         """Where the prediction comes from, with weights of sum 1."""
         return self.weights or ((OF_MODEL, 1.0),)
+
+    def interval(self) -> str:
+        """Write the interval."""
+        if math.isnan(self.low):
+            return "none"
+        return " to ".join(quantity(each, self.kernel.series.unit) for each in (self.low, self.high))
 
     def source(self) -> str:
         """Name the sources that matter."""
@@ -114,6 +120,15 @@ class KernelAtTarget:
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
         if self.predicted <= 0.0:
             found.append(f"the model is not above 0 at {target.explain()}: too far to extrapolate")
+        if math.isnan(self.low):
+            from hindmost.models.pmnf.several.averaging import lacking_together
+
+            found.append(
+                "no interval: the points lie on lines, and too few of them show how "
+                f"{' and '.join(target.parameters)} act together; measure "
+                f"{lacking_together(self.kernel.model_at(target.at).points)} more at which two of "
+                "them or more are large"
+            )
         low = max(self.low, 0.0)
         if self.high > WIDEST * (low or abs(self.predicted)):
             found.append(

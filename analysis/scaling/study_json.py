@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -199,9 +200,9 @@ class KernelEntry:
         """Return how well the kernel's model fits."""
         return Scores(self.model)
 
-    def interval(self) -> tuple[float, float]:
-        """Return the ends of the interval of the prediction."""
-        return self.of.low, self.of.high
+    def interval(self) -> tuple[float, float] | None:
+        """Return the ends of the interval of the prediction, if there is one."""
+        return None if isnan(self.of.low) else (self.of.low, self.of.high)
 
     def prediction_from(self) -> list[SourceEntry]:
         """Return what the prediction comes from."""

@@ -71,11 +71,10 @@ def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
     """Return what the table has of a kernel besides its model."""
     at = metric.target.at
     model = None if standing.kernel.unexplained(at) else standing.kernel.model_at(at)
-    low, high = quantity(standing.low, metric.unit), quantity(standing.high, metric.unit)
     return [
         shortened(one_line(standing.kernel.series.kernel)),
         quantity(standing.predicted, metric.unit),
-        f"{low} to {high}",
+        standing.interval(),
         percent(standing.share),
         f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "",
         percent(model.smape / 100.0) if model else "",

@@ -100,6 +100,7 @@ def curve_data(chart: Chart) -> dict[str, Any]:
     of_x, of_y = chart.logarithmic
     low, high = x_limits(chart.series)
     chart = logarithms(chart)
+    points = [each.name for each in chart.series if each.look == "points"]  # each with its mark
     return {
         "kind": "curves",
         "x": {
@@ -119,7 +120,8 @@ def curve_data(chart: Chart) -> dict[str, Any]:
         },
         "marks": list(chart.marks.items())[1:] and list(chart.marks.items()),
         "series": [
-            {**series_data(series, colour), **mark_of(chart, series)}
+            series_data(series, colour)
+            | ({"mark": points.index(series.name)} if series.look == "points" else {})
             for series, colour in zip(chart.series, colour_of(chart), strict=True)
         ],
     }
@@ -149,12 +151,6 @@ def logarithms(chart: Chart) -> Chart:
     low, high = chart.y_limits
     limits = (math.log10(least_y), math.log10(max(high, least_y))) if of_y else (low, high)
     return replace(chart, series=series, y_limits=limits, marks=marks)
-
-
-def mark_of(chart: Chart, series: Series) -> dict[str, int]:
-    """Return which marks points are drawn with: their number among the chart's; none of others."""
-    points = [each.name for each in chart.series if each.look == "points"]
-    return {"mark": points.index(series.name)} if series.look == "points" else {}
 
 
 def series_data(series: Series, colour: str) -> dict[str, Any]:

@@ -82,24 +82,18 @@ def sections_of(page: Page) -> Iterator[PageSection]:
     """Divide the parts of a page at its headings and at widgets that begin a section."""
     current = PageSection(anchor="", text="")
     for number, part in enumerate(page.parts):
-        if isinstance(part, Heading) or (isinstance(part, Widget) and part.begins):
+        begun = None
+        if isinstance(part, Heading):
+            anchor, text = part.anchor or f"section-{number}", part.short or part.text
+            begun = PageSection(anchor=anchor, text=text, facets=part.facets, headed=True)
+        elif isinstance(part, Widget) and part.begins:
+            begun = PageSection(anchor=part.anchor, text=part.begins)
+        if begun is not None:
             if current.parts:
                 yield current
-            current = begun(part, number)
+            current = begun
         current.parts.append(part)
     yield current
-
-
-def begun(part: Heading | Widget, number: int) -> PageSection:
-    """Return the section that a part begins."""
-    if isinstance(part, Widget):
-        return PageSection(anchor=part.anchor, text=part.begins)
-    return PageSection(
-        anchor=part.anchor or f"section-{number}",
-        text=part.short or part.text,
-        facets=part.facets,
-        headed=True,
-    )
 
 
 def page_html(page: Page) -> str:

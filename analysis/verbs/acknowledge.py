@@ -21,7 +21,6 @@ from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy, judge_history
-from hindmost.analysis.history.terms import more
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import DataError, UsageError
@@ -151,4 +150,4 @@ def write_covered(covered: Sequence[str], before: str = "") -> None:
     """Print what an acknowledgement matches."""
     write_lines(*(f"  {before}{each}" for each in covered[:MOST_LISTED]))
     if len(covered) > MOST_LISTED:
-        write_lines(f" {more(len(covered) - MOST_LISTED)}")
+        write_lines(f"  and {len(covered) - MOST_LISTED} more")

@@ -23,7 +23,7 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
-from hindmost.text import percent, read_increase
+from hindmost.text import first_of, percent, read_increase
 
 EXAMPLES = """\
 examples:
@@ -139,9 +139,7 @@ def gate_lines(comparison: Comparison, limit: float) -> list[str]:
 
 def named(series: Sequence[ComparedSeries]) -> str:
     """Name the first few series."""
-    left = len(series) - SHOWN
-    names = "; ".join(each.name for each in series[:SHOWN])
-    return (names or "none") + (f"; and {left} more" if left > 0 else "")
+    return first_of([each.name for each in series], "; ") or "none"
 
 
 def tell(comparison: Comparison) -> None:
@@ -163,8 +161,7 @@ def tell(comparison: Comparison) -> None:
         write_lines(f"{len(ranked) - MOST_LISTED} more; --json has all")
     for side, names in (("A", comparison.only_first), ("B", comparison.only_second)):
         if names:
-            more = " ..." if names[3:] else ""
-            write_lines(f"only in {side}: {'; '.join(map(str, names[:3]))}{more}")
+            write_lines(f"only in {side}: {first_of(list(map(str, names)), '; ')}")
 
 
 def common_beginning(names: Sequence[str]) -> str:

@@ -35,8 +35,7 @@ from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
 from hindmost.errors import HindmostError, UsageError
-from hindmost.models.changepoint.detection import RECENT
-from hindmost.models.changepoint.verdicts import FAIL, PASS
+from hindmost.models.changepoint.detection import FAIL, PASS, RECENT
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import counted, quantity
@@ -219,7 +218,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
 def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     """Print what changed, and the table of the series."""
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
-    write_lines(*group_lines(groups), *revision_lines(study, MANY))
+    write_lines(*group_lines(groups), *revision_lines(study))
     write_lines(*filter(None, (newest_line(study), failure_line(study))), "")
     table = series_table(study)
     if table.rows:
@@ -232,7 +231,7 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
         write_lines(f"{counted(passing, 'series')} {'pass' if passing > 1 else 'passes'}")
 
 
-def series_table(study: HistoryStudy, most: int = MANY) -> Table:
+def series_table(study: HistoryStudy) -> Table:
     """Return the table of the series that do not pass: the worst verdict first."""
     columns = (
         Column("verdict"),
@@ -244,7 +243,7 @@ def series_table(study: HistoryStudy, most: int = MANY) -> Table:
         Column("outliers", RIGHT),
     )
     rows = []
-    for each in [one for one in study.ranked() if one.status(study.since) != PASS][:most]:
+    for each in [one for one in study.ranked() if one.status(study.since) != PASS][:MANY]:
         found = each.detection
         regime = found.regimes[-1] if found.regimes else None
         level = quantity(found.level_now, each.series.unit) if found.regimes else ""

@@ -11,7 +11,7 @@ from hindmost.analysis.fits.study import FitOptions, fit_groups
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.analysis.report.report import Contents, report_page
-from hindmost.analysis.report.sources import sort_sources
+from hindmost.analysis.report.sources import EXPERIMENT, HISTORY, RUNS, sort_sources
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -65,14 +65,14 @@ def read_contents(arguments: argparse.Namespace) -> Contents:
     """Read and fit what the page is about."""
     machine = read_machine(arguments.machine) if arguments.machine else None
     sources = sort_sources(arguments.file)
-    runs = find_runs(sources.runs, complete=True) if sources.runs else []
+    runs = find_runs(sources[RUNS], complete=True) if sources[RUNS] else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
     return Contents(
         groups=fit_groups(solves, FitOptions(families=False, most_bodies=MOST_IN_MEMORY)),
         adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
         machine=machine,
-        studies=[study_scaling(read_experiment([path])) for path in sources.experiments],
-        history=history_of(sources.nights),
+        studies=[study_scaling(read_experiment([path])) for path in sources[EXPERIMENT]],
+        history=history_of(sources[HISTORY]),
     )
 
 

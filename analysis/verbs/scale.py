@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
+from hindmost.text import counted
 
 if TYPE_CHECKING:
     from hindmost.analysis.scaling.study import ScalingStudy
@@ -159,7 +161,13 @@ def perform(arguments: argparse.Namespace) -> int:
     for warning in study.warnings:
         warn(warning)
     doubts = findings_in(arguments.file)
-    findings = [each for metric in study.metrics for each in find_worse(metric, expectations)]
+    worse = [each for metric in study.metrics for each in find_worse(metric, expectations)]
+    findings = [each for each in worse if not isnan(each.low_growth)]
+    if undecided := [each for each in worse if isnan(each.low_growth)]:
+        warn(
+            f"{counted(len(undecided), 'kernel')} may grow worse than expected, but without an "
+            "interval that is not decided. --json says in 'doubts' what to measure."
+        )
     if arguments.figure:
         draw(study, arguments.figure, arguments.top or TOP_FIGURES)
     if arguments.json:
@@ -182,7 +190,7 @@ def perform(arguments: argparse.Namespace) -> int:
             write(
                 f"{len(findings) - shown} more kernels grow worse than expected; --json lists all."
             )
-        if expectations and not findings:
+        if expectations and not worse:
             write("No kernel grows worse than expected.")
         write(*folded(cautions(doubts, OF_COMPARISON)))
     return 1 if findings else 0

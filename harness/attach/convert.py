@@ -28,7 +28,7 @@ from hindmost.harness.attach.missing_marks import (
     why_nothing,
 )
 from hindmost.harness.attach.outcome import Recorded
-from hindmost.harness.attach.raw import PATTERN, SUFFIX, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import PATTERN, SUFFIX, RawProgram, read_program
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.section_group import JOURNAL, Journal, Report, SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
@@ -241,25 +241,16 @@ def raw_folders(folder: Path) -> list[Path]:
     return [path for path in matching(folder, f"*{SUFFIX}") if path.is_dir()]
 
 
-def runs_still(program: RawProgram) -> bool:
-    """Tell whether a process of a program runs on this machine."""
-    return any(
-        raw.end is None and is_here(raw) and is_alive(raw.program.pid)
-        for raw in program.ranks.values()
-    )
-
-
-def is_over(program: RawProgram) -> bool:
-    """Tell whether all processes of a program are known to have ended."""
-    return len(program.ranks) == program.size and all(
-        raw.end or (is_here(raw) and not is_alive(raw.program.pid))
-        for raw in program.ranks.values()
-    )
-
-
-def is_here(raw: RawRank) -> bool:
-    """Tell whether a rank ran on this machine."""
-    return raw.program.host == socket.gethostname()
+def states_of(program: RawProgram) -> set[str]:
+    """Return what is known of the processes of a program: ``ended``, ``running``, ``unknown``."""
+    states = set() if len(program.ranks) == program.size else {"unknown"}
+    for raw in program.ranks.values():
+        if raw.end is None and raw.program.host != socket.gethostname():
+            states.add("unknown")
+        else:
+            running = raw.end is None and is_alive(raw.program.pid)
+            states.add("running" if running else "ended")
+    return states
 
 
 def is_alive(pid: int) -> bool:
@@ -290,8 +281,15 @@ def convert_finished(folder: Path, report: Report) -> list[Path]:
             continue
         try:
             program = read_program(raw)
-            if not is_over(program):
-                report(why_not(program))
+            states = states_of(program)
+            if "running" in states:
+                report(f"{raw} is not converted: its program is still running")
+                continue
+            if "unknown" in states:
+                report(
+                    f"{raw} is not converted: some rank did not write its end. If the program has "
+                    f"ended: hindmost attach --convert {raw.parent}"
+                )
                 continue
             if not os.access(raw.parent, os.W_OK):
                 report(f"{raw} is not converted: its folder cannot be written")
@@ -300,16 +298,6 @@ def convert_finished(folder: Path, report: Report) -> list[Path]:
         except DataError as error:
             report(str(error))
     return files
-
-
-def why_not(program: RawProgram) -> str:
-    """Say why a raw folder is not converted by itself."""
-    if runs_still(program):
-        return f"{program.folder} is not converted: its program is still running"
-    return (
-        f"{program.folder} is not converted: some rank did not write its end. If the program "
-        f"has ended: hindmost attach --convert {program.folder.parent}"
-    )
 
 
 def convert_all(
@@ -336,7 +324,7 @@ def convert_all(
     first: DataError | None = None
     for raw in raws:
         try:
-            if runs_still(read_program(raw)):
+            if "running" in states_of(read_program(raw)):
                 raise DataError(f"{raw} cannot be converted: its program is still running.")
             files += convert(raw, out, report=report, iterate_at=iterate_at)
         except DataError as error:

@@ -19,6 +19,7 @@ from hindmost.harness.attach.raw_json import LOOP, Inner, Section
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
+from hindmost.harness.krylov.recorded import NORMS
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json
@@ -30,8 +31,6 @@ from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
 T = TypeVar("T")
-NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
-"""PETSc's names of norms, by number."""
 MOST_NAME = 60
 """Characters of a program's name in the name of a file."""
 MOST_WORDS = 10_000
@@ -162,9 +161,14 @@ def header_of(
     if is_solve:
         ending = ending_of(group, done, generic)
         spec |= {
-            **known({"unknowns": facts.rows if facts.rows >= 0 else None}),
-            **known({"nonzeros": nonzeros_of(group[0])}),
-            **known({"mat_type": facts.mat_type or None, "pc_type": facts.pc_type or None}),
+            **known(
+                {
+                    "unknowns": facts.rows if facts.rows >= 0 else None,
+                    "nonzeros": nonzeros_of(group[0]),
+                    "mat_type": facts.mat_type or None,
+                    "pc_type": facts.pc_type or None,
+                }
+            ),
             "rtol": ending.rtol,
             "atol": ending.atol,
             "petsc_options": limited(

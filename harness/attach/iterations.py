@@ -208,7 +208,7 @@ def chosen_loops(
             {
                 known.setdefault(signature, signature): replace(
                     summary,
-                    parent=summary.parent and known.setdefault(summary.parent, summary.parent),
+                    around=tuple(known.setdefault(one, one) for one in summary.around),
                 )
                 for signature, summary in each.summaries.items()
             }
@@ -280,7 +280,7 @@ def loops_seen(
 
     def within(parent: Signature | None, depth: int) -> Iterator[LoopSeen]:
         for signature, loop in candidates.items():
-            if (loop.parent if loop.parent in candidates else None) != parent:
+            if loop.parent != parent:
                 continue
             longer = loop.share > chosen.share  # but too few iterations
             role, of = roles.get(signature, ("phase" if longer else "", None))

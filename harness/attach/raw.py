@@ -232,7 +232,7 @@ OF_RANKS = {
     Frame.CHAINS: np.dtype("<u4"),
     Frame.POLLS: np.dtype("<i8"),
 }
-"""Frames that hold what is new in arrays of the rank."""
+"""Frames that hold what is new in arrays of the rank; `Frame.POLLS` has all again."""
 NAMES = (Frame.MODULES, Frame.CODES)
 """Frames that hold what is new in lists of the rank, in JSON."""
 

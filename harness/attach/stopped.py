@@ -5,7 +5,7 @@ from __future__ import annotations
 from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.raw_json import End
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.runfile.contexts import PYTHON
+from hindmost.harness.runfile.contexts import PYTHON, line_of
 from hindmost.text import first_of, named_ranks, seconds
 
 
@@ -14,30 +14,30 @@ def where_ranks_stood(program: RawProgram) -> str:
 
     Ranks in MPI wait for those that are not; where there are none, it is not known for whom.
     """
-    places: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    places: dict[str, list[tuple[int, float]]] = {}
     for rank, raw in sorted(program.ranks.items()):
         end = raw.end
         if end is not None and not end.finalized and end.aborted is None and end.since_ns:
-            place = (what_it_did(end), python_place(raw, end))
+            place = what_it_did(end, python_place(raw, end))
             places.setdefault(place, []).append((rank, (end.clock_ns - end.since_ns) * NS))
     if not places:
         return ""
     said = [
         f"{named_ranks([rank for rank, _ in ranks], program.size)} "
-        f"{'were' if len(ranks) > 1 else 'was'} {what}{where} for "
+        f"{'were' if len(ranks) > 1 else 'was'} {what} for "
         f"{seconds(max(spent for _, spent in ranks))}"
-        for (what, where), ranks in sorted(places.items(), key=lambda each: len(each[1]))
+        for what, ranks in sorted(places.items(), key=lambda each: len(each[1]))
     ]
     # Places with the fewest ranks come first: they hold the others up.
     return f"{first_of(said, '; ')}{waiting(places, program.size)}"
 
 
-def what_it_did(end: End) -> str:
-    """Return ``in MPI_Recv from rank 1``, or ``outside MPI, after MPI_Recv,``."""
+def what_it_did(end: End, where: str) -> str:
+    """Return ``in MPI_Recv with rank 1``, or ``outside MPI, after MPI_Recv,``."""
     if end.in_call:
         partner = f" with rank {end.partner}" if end.partner >= 0 else ""
-        return f"in {end.in_call}{partner}"
-    return f"outside MPI, after {end.last_call}," if end.last_call else "outside MPI"
+        return f"in {end.in_call}{partner}{where}"
+    return f"outside MPI, after {end.last_call}{where}," if end.last_call else "outside MPI"
 
 
 def python_place(raw: RawRank, end: End) -> str:
@@ -50,14 +50,14 @@ def python_place(raw: RawRank, end: End) -> str:
         return ""
     code = table.codes[int(table.function[lines[-1]])]
     file = code.file.rpartition("/")[2]
-    return f" ({code.function}, {file}:{int(table.offset[lines[-1]])})"
+    return f" ({code.function}, {file}:{line_of(int(table.offset[lines[-1]]))})"
 
 
-def waiting(places: dict[tuple[str, str], list[tuple[int, float]]], size: int) -> str:
+def waiting(places: dict[str, list[tuple[int, float]]], size: int) -> str:
     """Say who waits for whom; empty where all ranks were outside MPI."""
     inside: list[int] = []
     outside: list[int] = []
-    for (what, _), ranks in places.items():
+    for what, ranks in places.items():
         (inside if what.startswith("in ") else outside).extend(rank for rank, _ in ranks)
     if not inside:
         return ""

@@ -56,63 +56,55 @@ def side_by_side(numbers: Sequence[int], doubles: int) -> Doubles:
     return filled
 
 
-def _doubles(buffer: Doubles) -> list[Any]:
-    """Describe a buffer to mpi4py, which need not find out at every call what it is."""
-    from mpi4py import MPI
-
-    return [buffer, buffer.size, MPI.DOUBLE]
-
-
-def _blocks_of_doubles(buffer: Doubles) -> list[Any]:
-    """Describe a buffer of which every rank has a block."""
+def _described(buffer: Doubles) -> list[Any]:
+    """Describe blocks to mpi4py, which need not find out at every call what they are."""
     from mpi4py import MPI
 
     return [buffer, buffer.shape[1], MPI.DOUBLE]
 
 
-def _allreduce(communicator: Any, doubles: int) -> Prepared:
+def _call(
+    method: Callable[..., object], numbers: Sequence[int], blocks: int, doubles: int, *more: Any
+) -> Prepared:
+    """Return a call that sends blocks of these numbers, and receives so many blocks."""
+    received = np.full((blocks, doubles), 0.0)
+    into = _described(received) if blocks else None
+    return partial(method, _described(side_by_side(numbers, doubles)), into, *more), received
+
+
+def _sum() -> Any:
     from mpi4py import MPI
 
-    sent, received = np.full(doubles, float(communicator.rank)), np.zeros((1, doubles))
-    call = partial(communicator.Allreduce, _doubles(sent), _doubles(received), MPI.SUM)
-    return call, received
+    return MPI.SUM
+
+
+def _allreduce(communicator: Any, doubles: int) -> Prepared:
+    return _call(communicator.Allreduce, [communicator.rank], 1, doubles, _sum())
 
 
 def _reduce(communicator: Any, doubles: int) -> Prepared:
-    from mpi4py import MPI
-
-    sent, root = np.full(doubles, float(communicator.rank)), communicator.rank == 0
-    received = np.zeros((1 if root else 0, doubles))
-    into = _doubles(received) if root else None
-    return partial(communicator.Reduce, _doubles(sent), into, MPI.SUM, 0), received
+    root = int(communicator.rank == 0)
+    return _call(communicator.Reduce, [communicator.rank], root, doubles, _sum(), 0)
 
 
 def _bcast(communicator: Any, doubles: int) -> Prepared:
     buffer = side_by_side([7], doubles)
     received = buffer[:0] if communicator.rank == 0 else buffer
-    return partial(communicator.Bcast, _doubles(buffer), 0), received
+    return partial(communicator.Bcast, _described(buffer), 0), received
 
 
 def _gather(communicator: Any, doubles: int) -> Prepared:
-    sent, root = np.full(doubles, float(communicator.rank)), communicator.rank == 0
-    received = np.zeros((communicator.size if root else 0, doubles))
-    into = _blocks_of_doubles(received) if root else None
-    return partial(communicator.Gather, _doubles(sent), into, 0), received
+    blocks = communicator.size if communicator.rank == 0 else 0
+    return _call(communicator.Gather, [communicator.rank], blocks, doubles, 0)
 
 
 def _allgather(communicator: Any, doubles: int) -> Prepared:
-    sent = np.full(doubles, float(communicator.rank))
-    received = np.zeros((communicator.size, doubles))
-    call = partial(communicator.Allgather, _doubles(sent), _blocks_of_doubles(received))
-    return call, received
+    return _call(communicator.Allgather, [communicator.rank], communicator.size, doubles)
 
 
 def _alltoall(communicator: Any, doubles: int) -> Prepared:
     size, rank = communicator.size, communicator.rank
-    sent = side_by_side(range(rank * size, (rank + 1) * size), doubles)
-    received = np.zeros_like(sent)
-    words = (_blocks_of_doubles(sent), _blocks_of_doubles(received))
-    return partial(communicator.Alltoall, *words), received
+    return _call(communicator.Alltoall, range(rank * size, (rank + 1) * size), size, doubles)
 
 
 def _barrier(communicator: Any, doubles: int) -> Prepared:
@@ -120,13 +112,9 @@ def _barrier(communicator: Any, doubles: int) -> Prepared:
 
 
 def _reduce_scatter(communicator: Any, doubles: int) -> Prepared:
-    from mpi4py import MPI
-
     size, rank = communicator.size, communicator.rank
-    sent = side_by_side(range(rank, rank + size), doubles)
-    received = np.zeros((1, doubles))
-    words = (_blocks_of_doubles(sent), _doubles(received), MPI.SUM)
-    return partial(communicator.Reduce_scatter_block, *words), received
+    numbers = range(rank, rank + size)
+    return _call(communicator.Reduce_scatter_block, numbers, 1, doubles, _sum())
 
 
 OPERATIONS: Registry[Collective] = Registry(

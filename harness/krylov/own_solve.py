@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -51,41 +51,30 @@ from hindmost.output import warn
 from hindmost.records import to_document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SolveEnd:
-    """What PETSc says about a solve when it ends.
+def end_of(ksp: Any, *, last: bool = True) -> tuple[Ending, int | None, NDArray[Any]]:
+    """Return what PETSc says of a solve of a KSP: of its last one, else only what does not change.
 
-    Attributes
-    ----------
-    ending : Ending
+    Returns
+    -------
+    Ending
         Without what its bodies say.
-    iterations : int or None
-        None if unknown.
-    history : array, shape (iteration,)
+    int or None
+        Iterations; None if unknown.
+    array, shape (iteration,)
         Norms of the residual; empty if unknown.
     """
-
-    ending: Ending
-    iterations: int | None
-    history: NDArray[Any]
-
-    @classmethod
-    def of(cls, ksp: Any, *, last: bool = True) -> SolveEnd:
-        """Return it of a solve of a KSP: of its last one, else only what does not change."""
-        rtol, atol, _, most = ksp.getTolerances()
-        return cls(
-            ending=Ending.of_petsc(
-                asked=int(most),
-                done=0,
-                reason=converged_reason(ksp) if last else "",
-                rtol=float(rtol),
-                atol=float(atol),
-                norm=norm_type(ksp),
-                generic="",
-            ),
-            iterations=int(ksp.getIterationNumber()) if last else None,
-            history=np.array(ksp.getConvergenceHistory()) if last else np.empty(0),
-        )
+    rtol, atol, _, most = ksp.getTolerances()
+    ending = Ending.of_petsc(
+        asked=int(most),
+        done=0,
+        reason=converged_reason(ksp) if last else "",
+        rtol=float(rtol),
+        atol=float(atol),
+        norm=norm_type(ksp),
+        generic="",
+    )
+    history = np.array(ksp.getConvergenceHistory()) if last else np.empty(0)
+    return ending, int(ksp.getIterationNumber()) if last else None, history
 
 
 class KSPRecorder:
@@ -146,7 +135,7 @@ class KSPRecorder:
                 length = min(2 * self._most + 100, MOST_RECORDS)
                 ksp.setConvergenceHistory(length=length, reset=True)
             self._recorder = on_all(comm, self._make_recorder)
-            self._end: SolveEnd | None = None
+            self._end: tuple[Ending, int | None, NDArray[Any]] | None = None
             self._recorder.await_solve(comm, self._read_end)
         except BaseException:
             comm.Free()
@@ -155,7 +144,7 @@ class KSPRecorder:
 
     def _read_end(self) -> None:
         """Read how the recorded solve ended, before another solve begins."""
-        self._end = SolveEnd.of(self._ksp)
+        self._end = end_of(self._ksp)
 
     def _say_what_is_seen(self, why_not: str) -> None:
         """Say on rank 0 if MPI calls are not seen on all ranks; collective."""
@@ -215,15 +204,16 @@ class KSPRecorder:
         recording = replace(self._recorder.awaited(comm), mpi_seen=self.mpi_seen)
         end = self._end
         if not all(comm.allgather(end is not None)) or end is None:
-            end = SolveEnd.of(ksp, last=solves == 1)
-        iterations = recording.iterations if end.iterations is None else end.iterations
+            end = end_of(ksp, last=solves == 1)
+        ending, counted, history = end
+        iterations = recording.iterations if counted is None else counted
         if iterations == 0:
-            why = end.ending.reason or "reason unknown"
+            why = ending.reason or "reason unknown"
             raise UsageError(
                 f"The solve ended before its first iteration ({why}), so there is nothing to write."
             )
         solve = RecordedSolve.of(
-            recording, self._solver, end.ending, iterations, end.history, self._incoming(), comm
+            recording, self._solver, ending, iterations, history, self._incoming(), comm
         )
         write_run_as(self._name, self._header(solve, solves), [[solve.rank]], comm)
 

@@ -292,6 +292,8 @@ def incoming_edges(matrix: Any, rank: int, scalar_bytes: int) -> Edges:
     )
 
 
+NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
+"""PETSc's names of norms, by number."""
 NOT_FINITE = "the residual of the solution is not finite (NaN or infinity)"
 
 
@@ -315,10 +317,7 @@ def why_nothing(ksp: Any) -> str:
 
 def norm_type(ksp: Any) -> str:
     """Return PETSc's name of the norm that a solver's convergence test sees, in lower case."""
-    kind = ksp.getNormType()
-    names = [name for name, value in vars(type(ksp).NormType).items() if value == kind]
-    known = ("PRECONDITIONED", "UNPRECONDITIONED", "NATURAL", "NONE")
-    return next((name.lower() for name in known if name in names), str(kind))
+    return NORMS.get(int(ksp.getNormType()), "")
 
 
 def true_residual(system: LinearSystem) -> float | None:

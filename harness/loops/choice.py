@@ -53,7 +53,8 @@ class Summary:
 
     Attributes
     ----------
-    parent : Signature or None
+    around : tuple of Signature
+        The loops around it, the innermost first.
     header : int
         Of the loop, as the rank has it.
     iterations, entries : int
@@ -73,7 +74,7 @@ class Summary:
         Numbers of passes among which those of a loop around may be hidden.
     """
 
-    parent: Signature | None
+    around: tuple[Signature, ...]
     header: int
     iterations: int
     entries: int
@@ -94,18 +95,16 @@ class Candidate:
     ----------
     signature : Signature
     ranks : tuple of Summary
+    parent : Signature or None
+        The innermost loop around it that all ranks have.
     slack : int
         By how many iterations ranks may differ: 1 where the program was ended.
     """
 
     signature: Signature
     ranks: tuple[Summary, ...]
+    parent: Signature | None
     slack: int = 0
-
-    @property
-    def parent(self) -> Signature | None:
-        """The loop around it."""
-        return self.ranks[0].parent
 
     @property
     def iterations(self) -> int:
@@ -232,7 +231,7 @@ def summaries_of(
         if loop.begins.size >= 2 * LEAST_ITERATIONS:
             hidden = np.flatnonzero(hidden_every(loop, calls))
         found[signatures[key]] = Summary(
-            parent=None if loop.parent is None else signatures[loop.parent],
+            around=tuple(signatures[each] for each in loops_around(loop, loops)),
             header=key[2],
             iterations=loop.begins.size,
             entries=loop.enters.size,
@@ -247,16 +246,27 @@ def summaries_of(
     return found
 
 
+def loops_around(loop: Loop, loops: Mapping[LoopKey, Loop]) -> Iterator[LoopKey]:
+    """Yield the loops around a loop, the innermost first."""
+    above = loop.parent
+    while above is not None:
+        yield above
+        above = loops[above].parent
+
+
 def candidates_of(
     ranks: Sequence[Mapping[Signature, Summary]], slack: int = 0
 ) -> dict[Signature, Candidate]:
     """Return the loops that all ranks have, in the order of the first."""
+    common = dict.fromkeys(each for each in ranks[0] if all(each in rank for rank in ranks))
     return {
         signature: Candidate(
-            signature=signature, ranks=tuple(each[signature] for each in ranks), slack=slack
+            signature=signature,
+            ranks=tuple(each[signature] for each in ranks),
+            parent=next((each for each in ranks[0][signature].around if each in common), None),
+            slack=slack,
         )
-        for signature in ranks[0]
-        if all(signature in each for each in ranks)
+        for signature in common
     }
 
 
@@ -266,7 +276,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     The one with most of the time is first. One of few iterations comes after those that iterate
     often: a set-up may take long.
     """
-    roots = [each for each in candidates.values() if each.parent not in candidates]
+    roots = [each for each in candidates.values() if each.parent is None]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
     together = [each for each in _merged(found, candidates) if each.share >= LEAST_SHARE]
     return tuple(sorted(together, key=lambda each: (each.few, -each.share)))

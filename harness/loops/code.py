@@ -11,11 +11,10 @@ import ast
 import bisect
 import re
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph, shared_loop
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
@@ -33,20 +32,47 @@ NO_RETURN = -1
 _MACHINES = {62: "x86", 183: "arm64"}
 
 
-class Function(Protocol):
-    """The code of a function, in which a place is the offset or the line of a frame."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """A function whose code is not there: control goes forward to later places.
+
+    A place is the offset of a frame in the function.
+
+    Attributes
+    ----------
+    leaders : sequence of int
+        Where its blocks begin: the calls, in the order in which they were first made.
+    graph : FlowGraph
+        Of its blocks.
+    """
+
+    leaders: Sequence[int]
+    graph: FlowGraph
+
+    def block(self, place: int) -> int | None:
+        """Return the block with the call that returns to a place; None if it is in none."""
+        return self.leaders.index(place) if place in self.leaders else None
 
     def nest(self, place: int) -> tuple[int, ...]:
         """Return the loops around a place, each by its first place, the outermost first."""
+        block = self.block(place)
+        nest = () if block is None else self.graph.nest[block]
+        return tuple(self.leaders[header] for header in nest)
 
     def step(self, begin: int, end: int) -> int:
         """Tell how control comes from one place to another, as `FlowGraph.step` does."""
+        one, other = self.block(begin), self.block(end)
+        if one is None or other is None:
+            return FORWARD if end > begin else NEVER
+        found = self.graph.step(one, other, later=end > begin)
+        return found if found in (FORWARD, NEVER) else self.leaders[found]
 
     def target(self, place: int) -> int | None:
         """Return where the function begins that is called there; None if that is not known."""
+        return None
 
     def must_make(self, places: Collection[int], header: int | None = None) -> bool:
-        """Tell whether each iteration of a loop makes one of some calls.
+        """Tell whether each iteration of a loop makes one of some calls; here not known.
 
         Parameters
         ----------
@@ -55,40 +81,27 @@ class Function(Protocol):
         header : int or None
             Of the loop; None for each call of the function.
         """
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
-    """A function of machine code.
+class Compiled(Unseen):
+    """A function of machine code, whose blocks begin at virtual addresses.
 
     Attributes
     ----------
-    leaders : list of int
-        Where its blocks begin, as virtual addresses.
-    graph : FlowGraph
     targets : dict of int to int
         By return address, what is called.
     ends : set of int
         Blocks that return, or jump into another function; not those that end the program.
     """
 
-    leaders: list[int]
-    graph: FlowGraph
     targets: dict[int, int]
     ends: set[int]
 
     def block(self, place: int) -> int:
         """Return the block with the call that returns to a place."""
         return max(bisect.bisect_right(self.leaders, place - 1) - 1, 0)
-
-    def nest(self, place: int) -> tuple[int, ...]:
-        """Return the loops around a call."""
-        return tuple(self.leaders[header] for header in self.graph.nest[self.block(place)])
-
-    def step(self, begin: int, end: int) -> int:
-        """Tell how control comes from one call to another."""
-        found = self.graph.step(self.block(begin), self.block(end), later=end > begin)
-        return found if found in (FORWARD, NEVER) else self.leaders[found]
 
     def target(self, place: int) -> int | None:
         """Return the function that the call before a place calls."""
@@ -149,46 +162,8 @@ class Interpreted:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
-    """A function whose code is not there: control goes forward to later places.
-
-    Attributes
-    ----------
-    graph : FlowGraph
-        Of its calls in the order in which they were first made.
-    places : tuple of int
-        The calls.
-    """
-
-    graph: FlowGraph
-    places: tuple[int, ...]
-
-    def nest(self, place: int) -> tuple[int, ...]:
-        """Return the loops that the order of calls shows."""
-        if place not in self.places:
-            return ()
-        return tuple(self.places[header] for header in self.graph.nest[self.places.index(place)])
-
-    def step(self, begin: int, end: int) -> int:
-        """Tell how control came from one call to another."""
-        if begin not in self.places or end not in self.places:
-            return FORWARD if end > begin else NEVER
-        one, other = self.places.index(begin), self.places.index(end)
-        if one == other:
-            shared = self.graph.nest[one]
-            return self.places[shared[-1]] if shared else NEVER
-        found = self.graph.step(one, other, later=False)
-        return found if found in (FORWARD, NEVER) else self.places[found]
-
-    def target(self, place: int) -> None:
-        """Return nothing."""
-
-    def must_make(self, places: Collection[int], header: int | None = None) -> bool:
-        """Return that this is not known."""
-        return False
-
-
+Function = Unseen | Compiled | Interpreted
+"""The code of a function, in which a place is the offset or the line of a frame."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
 LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise)

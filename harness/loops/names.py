@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hindmost.harness.loops.code import elf_file
+from hindmost.harness.loops.code import NOT_THE_PROGRAM, elf_file
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
 from hindmost.printable import printable
 
@@ -26,11 +26,14 @@ class Place:
         Without folders; empty if it is not known.
     line : int
         0 if it is not known.
+    symbol : str
+        The function with its parameters.
     """
 
     function: str
     file: str = ""
     line: int = 0
+    symbol: str = ""
 
     def __str__(self) -> str:
         """Write it as ``hydro (hydro.f90:62)``."""
@@ -63,9 +66,33 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
     for module, members in by_module.items():
         # A return address lies behind its call, which may be the last instruction of its line.
         addresses = {frame: int(contexts.offset[frame]) - 1 for frame in members}
-        named = lines_of(contexts.modules[module], sorted(set(addresses.values())))
-        found |= {frame: named[address][0] for frame, address in addresses.items()}
+        begins = {frame: int(contexts.function[frame]) for frame in members}
+        own = contexts.modules[module]
+        if NOT_THE_PROGRAM.search(own.path):  # what it calls inside is nobody's
+            stem = printable(Path(own.path).name.partition(".")[0])
+            found |= {frame: Place(function=stem) for frame in members}
+            continue
+        wanted = {*addresses.values(), *(max(begin - 1, 0) for begin in begins.values())}
+        named = lines_of(own, sorted(wanted))
+        found |= {
+            frame: of_function(named[address][0], named[max(begins[frame] - 1, 0)], own, address)
+            for frame, address in addresses.items()
+        }
     return found
+
+
+def of_function(place: Place, before: Sequence[Place], module: Module, address: int) -> Place:
+    """Return a place; its address alone if its symbol is that of an earlier function.
+
+    Parameters
+    ----------
+    before : sequence of Place
+        What lies before its function. Without debug data, a place has the nearest symbol before it
+        that the file still has.
+    """
+    if place.line or not place.symbol or place.symbol != before[0].symbol:
+        return place
+    return Place(function=f"{printable(Path(module.path).name)}+{address:#x}")
 
 
 def place_of_loop(contexts: CallContexts, frames: Sequence[int], header: int) -> Place:
@@ -83,14 +110,15 @@ def place_of_loop(contexts: CallContexts, frames: Sequence[int], header: int) ->
     """
     calls = [int(contexts.offset[frame]) - 1 for frame in frames]
     module = contexts.modules[int(contexts.module[frames[0]])]
-    named = lines_of(module, sorted({header, *calls}))
+    before = max(int(contexts.function[frames[0]]) - 1, 0)
+    named = lines_of(module, sorted({header, before, *calls}))
     outermost_first = [named[each][::-1] for each in (header, *calls)]
     place = outermost_first[0][0]
     for level in zip(*outermost_first, strict=False):
         if len({each.function for each in level}) > 1:
             break
         place = level[0]
-    return place
+    return of_function(place, named[before], module, header)
 
 
 def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[Place, ...]]:
@@ -132,6 +160,7 @@ def _place(function: str, where: str) -> Place:
         function=printable(short(function, of_fortran=of_fortran)),
         file=printable(Path(file).name) if line else "",
         line=line,
+        symbol=function,
     )
 
 

@@ -256,7 +256,7 @@ def _learn(
         graph = FlowGraph(
             [[to for begin, to in sorted(edges[key]) if begin == at] for at in range(len(known))]
         )
-        functions.learn(key, Unseen(graph=graph, places=tuple(known)))
+        functions.learn(key, Unseen(graph=graph, leaders=tuple(known)))
 
 
 def _measured(

@@ -77,15 +77,13 @@ def latency_and_bandwidth(sizes: ArrayLike, times: ArrayLike) -> tuple[float, fl
         Latency in seconds, at least 0, and bytes per second. If larger files take no longer, the
         bandwidth is that of the largest file.
     """
+    from hindmost.models.adaptive.network import line
+
     size, taken = np.asarray(sizes, float), np.asarray(times, float)
-    design = np.column_stack([1 / taken, size / taken])
-    scale = design.max(axis=0)
-    latency, per_byte = np.linalg.lstsq(design / scale, np.ones(size.size), rcond=None)[0] / scale
-    if latency < 0:
-        latency, per_byte = 0.0, design[:, 1].sum() / (design[:, 1] ** 2).sum()
-    if per_byte <= 0:
-        latency, per_byte = 0.0, taken[size.argmax()] / size.max()
-    return float(latency), float(1 / per_byte)
+    latency, per_byte, _ = line(size, taken)
+    if per_byte == 0.0:
+        latency, per_byte = 0.0, float(taken[size.argmax()] / size.max())
+    return latency, 1.0 / per_byte
 
 
 def take(setting: ProbeSetting) -> ProbeResult | None:

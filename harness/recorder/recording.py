@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.bodies import RankBodies
+from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
 
 
@@ -184,6 +184,10 @@ def rank_run(
     """
     first, last, norms = recordings[0], recordings[-1], bodies.residual_norm
     other_s = sum(sum(each.other_s.values()) for each in recordings)
+    # Before and after its loop a program may make such calls, too: they are no part of the run.
+    unclassified_s = float(bodies.phase_duration[:, PHASES.index("unclassified")].sum())
+    between_s = bodies.solve_time_s - float(bodies.duration.sum())
+    other_s = min(other_s, unclassified_s + between_s)
     return RankRun(
         bodies=bodies,
         residual_norm=np.full(bodies.duration.size, np.nan) if norms is None else norms,

@@ -39,11 +39,7 @@ class Kept:
         Whether this rank keeps full records.
     ranks : tuple of int
         Those that do, ascending.
-    profile : float32 array, shape (interval, phase), seconds
-        Time of every phase in the bodies of an interval.
-    interval_bodies : int32 array, shape (interval,)
-        Bodies of an interval, one after the other.
-    every : dict of str to float, int or str
+    every : dict of str to float, int, str or array
         What is kept of this rank in any case, by variable of the file; see `of_rank`.
     shared : dict of str to array
         Variables about all ranks together.
@@ -53,8 +49,6 @@ class Kept:
 
     full: bool
     ranks: tuple[int, ...]
-    profile: NDArray[np.float32]
-    interval_bodies: NDArray[np.int32]
     every: dict[str, Any]
     shared: dict[str, NDArray[Any]]
     account: dict[str, Any]
@@ -109,7 +103,7 @@ def decide(
     edges = interval_edges(run.bodies.duration.size)
     shared = histogram_of_all(bodies.work, reductions)
     shared |= times_of_intervals(run, edges, reductions)
-    profile, interval_bodies = interval_profile(run)
+    shared["interval_bodies"] = np.diff(edges).astype(np.int32)
     full = bool(chosen.kept[0])
     spent = np.array([time.perf_counter() - began, time.process_time() - cpu])
     longest, cpu_all = float(reductions.most(spent)[0]), float(reductions.total(spent)[1])
@@ -132,8 +126,6 @@ def decide(
     return Kept(
         full=full,
         ranks=tuple(rank for rank, flag in enumerate(flags) if flag),
-        profile=profile,
-        interval_bodies=interval_bodies,
         every=of_rank(run, meeting, bodies.transfer is not None),
         shared=shared,
         account=account,
@@ -167,20 +159,12 @@ def bodies_of_rank(
     )
 
 
-def interval_profile(run: RankRun) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Return the profile of this rank, of a bounded size, and the bodies of its intervals.
+def interval_edges(count: int) -> NDArray[np.int64]:
+    """Return the first iterations of the intervals, and the end.
 
     An interval is a stretch of bodies, so that intervals of all ranks begin and end with the same
     body and their times add up to those of the run.
     """
-    phases = run.bodies.phase_duration
-    edges = interval_edges(len(phases))
-    summed = np.add.reduceat(phases.astype(np.float64), edges[:-1], axis=0)
-    return summed.astype(np.float32), np.diff(edges).astype(np.int32)
-
-
-def interval_edges(count: int) -> NDArray[np.int64]:
-    """Return the first iterations of the intervals, and the end."""
     return np.linspace(0, count, min(INTERVALS, count) + 1).astype(np.int64)
 
 
@@ -194,7 +178,10 @@ def of_rank(run: RankRun, late: Lateness, transfers: bool) -> dict[str, Any]:
     transfers : bool
         Whether slow transfers are known.
     """
+    phases = run.bodies.phase_duration.astype(np.float64)
+    profile = np.add.reduceat(phases, interval_edges(len(phases))[:-1], axis=0)
     kept = {
+        "profile_phase": profile.astype(np.float32),
         "every_solve_time": run.bodies.solve_time_s,
         "every_last": int(late.last[0]),
         "every_waited": float(late.waited_s[0]),

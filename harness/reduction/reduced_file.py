@@ -45,7 +45,7 @@ def write_reduced_run(
     """
     header = replace(header, spec={**header.spec, "reduction": kept.account})
     edges = gather_edges(run.incoming, communicator)
-    of_all: list[Any] | None = communicator.gather((kept.profile, kept.every))
+    of_all: list[Any] | None = communicator.gather(kept.every)
     of_cycles = cycles_of_all(run, communicator)
     of_bodies = bodies_of_all(run, communicator)
     # the first rank that is kept writes: it may be another than rank 0
@@ -59,9 +59,8 @@ def write_reduced_run(
     if communicator.rank == writer and of_all is not None:
         every = {
             "kept_rank": np.array(kept.ranks, np.int32),
-            "profile_phase": np.stack([each[0] for each in of_all], axis=1),
-            "interval_bodies": kept.interval_bodies,
-            **{name: [each[1][name] for each in of_all] for name in kept.every},
+            **{name: [each[name] for each in of_all] for name in kept.every},
+            "profile_phase": np.stack([each["profile_phase"] for each in of_all], axis=1),
             **kept.shared,
             **of_cycles,
             **of_bodies,

@@ -214,38 +214,37 @@ class RunTotals:
         self._least, self._most = np.inf, 0.0
         self.counted = {"instructions": 0.0, "cycles": 0.0}
 
-    def add_durations(self, block: NDArray[np.float64], rank: int) -> None:
-        """Add bodies, shape (iteration, rank), seconds, from a rank on.
+    def add(self, name: str, block: NDArray[Any], rank: int) -> None:
+        """Add rows of a variable, shape (row, rank, ...), from a rank on.
 
         Raises
         ------
         DataError
             A body has no time.
         """
+        ranks = slice(rank, rank + block.shape[1])
+        if name == "duration":
+            self._add_durations(block)
+            self._rank_s[ranks] += block.sum(axis=0)
+        elif name == "restart_duration":
+            self._restart_s[ranks] += block.sum(axis=0)
+        elif name == "phase_duration":
+            self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
+        elif name in self.counted:
+            self.counted[name] += float(np.nansum(block))
+
+    def _add_durations(self, block: NDArray[np.float64]) -> None:
         if not (np.isfinite(block).all() and (block > 0.0).all()):
             raise DataError(
                 "The time of an iteration is not above 0, so the run cannot be written; the clock "
                 "or the recorder is faulty."
             )
-        self._rank_s[rank : rank + block.shape[1]] += block.sum(axis=0)
         self._least = min(self._least, float(block.min()))
         self._most = max(self._most, float(block.max()))
         first, last = DECADES
         place = (np.log10(block.ravel()) - first) * (BINS / (last - first))
         index = np.clip(place.astype(np.int64), 0, BINS - 1)
         self._histogram += np.bincount(index, minlength=BINS)
-
-    def add_restarts(self, block: NDArray[np.float64], rank: int) -> None:
-        """Add the times between bodies, shape (restart, rank), seconds, from a rank on."""
-        self._restart_s[rank : rank + block.shape[1]] += block.sum(axis=0)
-
-    def add_phases(self, block: NDArray[np.float32]) -> None:
-        """Add phases, shape (iteration, rank, phase), seconds."""
-        self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
-
-    def add_counts(self, name: str, block: NDArray[np.float64]) -> None:
-        """Add instructions or cycles, shape (iteration, rank); NaN if not counted."""
-        self.counted[name] += float(np.nansum(block))
 
     def result(
         self, outside_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
@@ -343,14 +342,7 @@ class PartFile:
             The first row and the first rank of the block.
         block : array, shape (row, rank, ...)
         """
-        if name == "duration":
-            self.tally.add_durations(block, rank)
-        elif name == "restart_duration":
-            self.tally.add_restarts(block, rank)
-        elif name == "phase_duration":
-            self.tally.add_phases(block)
-        elif name in self.tally.counted:
-            self.tally.add_counts(name, block)
+        self.tally.add(name, block, rank)
         rows, ranks = block.shape[:2]
         self.file[name][first : first + rows, rank : rank + ranks] = block
         self._disk.check()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +88,7 @@ def write_run_as(
     elif failure is None and target is not None:
         try:
             with target:
-                gather_into(target, seen, blocks, communicator, every).raise_first()
+                gather_into(target, seen, blocks, communicator, every)
                 path = target.finish()
         except Exception as error:
             failure = carried(error)
@@ -162,38 +161,28 @@ def carried(error: Exception) -> HindmostError:
     return DataError(f"The run file cannot be written: {type(error).__name__}: {error}")
 
 
-class Attempts:
-    """Steps of writing on rank 0; after a failed one, later steps are skipped.
-
-    The ranks gather block by block, so rank 0 must not leave before the last block.
-    """
-
-    def __init__(self) -> None:
-        self._error: Exception | None = None
-
-    def do(self, step: Callable[[], None]) -> None:
-        """Do a step, unless an earlier one failed."""
-        if self._error is None:
-            try:
-                step()
-            except Exception as error:
-                self._error = error
-
-    def raise_first(self) -> None:
-        """Raise the error of the first failed step."""
-        if self._error is not None:
-            raise self._error
-
-
 def gather_into(
     target: PartFile | None,
     seen: RunsSeen,
     blocks: Blocks,
     communicator: MPI.Intracomm,
     every: Mapping[str, Any] | None = None,
-) -> Attempts:
-    """Gather a run from all ranks and write it on rank 0; collective."""
-    attempts = Attempts()
+) -> None:
+    """Gather a run from all ranks and write it on rank 0; collective.
+
+    The ranks gather block by block, so rank 0 does not leave before the last block: after a step of
+    writing that failed it does no other, and raises its error at the end.
+    """
+    failure: Exception | None = None
+
+    def attempt(step: Callable[..., None], *given: Any) -> None:
+        nonlocal failure
+        if failure is None:
+            try:
+                step(*given)
+            except Exception as error:
+                failure = error
+
     edges = gather_edges(Edges.together(seen.edges), communicator)
     kept = np.asarray(every["kept_rank"]) if every else None
     events, why_not = common_events(
@@ -211,7 +200,7 @@ def gather_into(
         sums = {name: sum(part[name] for _, part in gathered) for name in seen.sums}
         kinds = None if events is None else events.kind
         head = (target, seen.first, edges, kinds, why_not, values, sums)
-        attempts.do(partial(write_head, *head, columns, every or {}))
+        attempt(write_head, *head, columns, every or {})
     before = 0  # ranks of this process
     for block in blocks:
         of_block = [
@@ -222,11 +211,12 @@ def gather_into(
             mine = [each[name] for each in of_block]
             for first, rows in gathered_blocks(mine, communicator):
                 if target is not None and rows is not None:
-                    attempts.do(partial(target.write_rows, name, first, rows, before))
+                    attempt(target.write_rows, name, first, rows, before)
         before += len(block)
-        if communicator.size == 1:  # nobody gathers
-            attempts.raise_first()
-    return attempts
+        if communicator.size == 1 and failure is not None:  # nobody gathers
+            break
+    if failure is not None:
+        raise failure
 
 
 def values_of(run: RankRun) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from hindmost.harness.stack import current_stack
 from hindmost.models.compiled import compile_ahead
 from hindmost.output import write_json, write_lines
 from hindmost.records import from_document
-from hindmost.registry import GROUPS, Named, Registry
+from hindmost.registry import GROUPS, Named, Registry, described
 from hindmost.text import choose
 
 EXAMPLES = """\
@@ -227,7 +227,7 @@ def look_at_plugins() -> tuple[str, str]:
     refused: list[str] = []
     for group in GROUPS:
         plugins: Registry[Named] = Registry("plugin", (), group=group)
-        found += [f"{each}" for each in plugins.plugins.values()]
+        found += [described(each) for each in plugins.plugins.values()]
         _ = list(plugins)  # imports them
         refused += plugins.complaints.values()
     if refused:

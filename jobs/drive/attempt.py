@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +23,6 @@ from hindmost.jobs.core.plan import PlannedRun
 from hindmost.jobs.drive.exit_cause import LINES, cause_of, error_message, lines_of, says_full
 from hindmost.jobs.drive.process import (
     MARKS,
-    Deadline,
     ProcessEnd,
     Signals,
     end_processes,
@@ -56,7 +56,8 @@ class DriverContext:
     script_sha256 : str
         Of the allocation's script; empty if there is none.
     launcher : Launcher
-    deadline : Deadline
+    end_s : float
+        When the scheduler ends the allocation, on this process's monotonic clock.
     signals : Signals
     grace_s : float
         Between TERM and KILL.
@@ -68,9 +69,14 @@ class DriverContext:
     nodes: tuple[str, ...]
     script_sha256: str
     launcher: Launcher
-    deadline: Deadline
+    end_s: float
     signals: Signals
     grace_s: float
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the end of the allocation."""
+        return self.end_s - time.monotonic()
 
 
 def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
@@ -105,7 +111,7 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
             environment=environment_of(run, number, here),
             output=output,
             limit_s=run.limit_s,
-            left_s=here.deadline.left_s - here.grace_s,
+            left_s=here.left_s - here.grace_s,
             grace_s=here.grace_s,
             signals=here.signals,
         )

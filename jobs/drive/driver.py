@@ -16,7 +16,7 @@ from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.durable import DISK_FULL, locked
 from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt, settle
-from hindmost.jobs.drive.process import PATIENCE_S, Deadline, Signals
+from hindmost.jobs.drive.process import PATIENCE_S, Signals
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
@@ -47,15 +47,15 @@ def drive(
     name: str,
     launcher: Launcher,
     *,
-    deadline: Deadline | None = None,
+    end_s: float | None = None,
     grace_s: float = GRACE_S,
 ) -> int:
     """Do the remaining runs of an allocation.
 
     Parameters
     ----------
-    deadline : Deadline, optional
-        Determined if not given.
+    end_s : float, optional
+        When the allocation ends, see `DriverContext`; determined if not given.
 
     Returns
     -------
@@ -84,16 +84,12 @@ def drive(
             nodes=nodes_here(scheduler),
             script_sha256=sha256(read_bytes(script)).hexdigest() if script.is_file() else "",
             launcher=launcher,
-            deadline=deadline
-            or deadline_here(
-                allocation.walltime_s,
-                allocation.stop_before_s,
-                ask=lambda: SCHEDULERS[scheduler].left_s(job),
-            ),
+            end_s=end_s
+            or end_here(allocation.walltime_s, ask=lambda: SCHEDULERS[scheduler].left_s(job)),
             signals=signals,
             grace_s=grace_s,
         )
-        log(f"job {here.job} on {', '.join(here.nodes)}: {here.deadline.left_s:.0f} s left")
+        log(f"job {here.job} on {', '.join(here.nodes)}: {here.left_s:.0f} s left")
         try:
             why = do_runs(allocation, here, log)
         except DiskFullError as error:
@@ -127,8 +123,8 @@ def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], No
         run = waiting.popleft()
         # A plan may leave no time for the start of a job. The first run, which would be first in
         # every later job too, only has to end before the allocation.
-        needed_s = run.limit_s if begun else run.limit_s + here.grace_s
-        if not here.deadline.fits(needed_s, whole=not begun):
+        reserve_s = allocation.stop_before_s if begun else here.grace_s
+        if run.limit_s + reserve_s > here.left_s:
             return f"run {run.id} may not end in time"
         begun = True
         record = records[run.id]
@@ -145,14 +141,13 @@ def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], No
     return "no run remains to start"
 
 
-def deadline_here(
+def end_here(
     walltime_s: float,
-    stop_before_s: float,
     environment: Mapping[str, str] = os.environ,
     *,
     ask: Callable[[], float | None] = lambda: None,
-) -> Deadline:
-    """Return the end of the allocation around this process.
+) -> float:
+    """Return the end of the allocation around this process, on its monotonic clock.
 
     The scheduler's answer counts, since a person may have edited the script; without one, the end
     is the plan's wall time after the start of the script. A scheduler's warning signal is less
@@ -160,7 +155,7 @@ def deadline_here(
 
     Parameters
     ----------
-    walltime_s, stop_before_s : float
+    walltime_s : float
         From the plan.
     ask : callable
         Asks the scheduler for the remaining seconds, where the environment lacks the end (older
@@ -170,7 +165,7 @@ def deadline_here(
     left_s = int(end) - time.time() if end.isdecimal() else ask()
     if left_s is None:
         left_s = walltime_s - process_age_s()
-    return Deadline(end_s=time.monotonic() + left_s, stop_before_s=stop_before_s)
+    return time.monotonic() + left_s
 
 
 def job_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> str:

@@ -238,34 +238,3 @@ def processes_with(variables: set[bytes]) -> list[int]:
             if variables.issubset((folder / "environ").read_bytes().split(b"\0")):
                 found.append(int(folder.name))
     return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadline:
-    """The end of an allocation, on this process's monotonic clock.
-
-    Attributes
-    ----------
-    end_s : float
-        When the scheduler ends the allocation.
-    stop_before_s : float
-        Reserve before the end.
-    """
-
-    end_s: float
-    stop_before_s: float
-
-    def fits(self, limit_s: float, *, whole: bool = False) -> bool:
-        """Tell whether a run of this length ends in time.
-
-        Parameters
-        ----------
-        whole : bool
-            The run may use the reserve as well.
-        """
-        return limit_s <= self.left_s - (0.0 if whole else self.stop_before_s)
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until the end."""
-        return self.end_s - time.monotonic()

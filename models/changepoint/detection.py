@@ -1,8 +1,16 @@
-"""The result of one pass over a series: everything that was found, and the verdict on it."""
+"""The result of one pass over a series: everything that was found, and the verdict on it.
+
+One set of rules serves the Python API, the command, pages and mails. A change fails if it is for
+the worse, confirmed, not undone since and not acknowledged; it warns while it is not confirmed. A
+drift warns where it is for the worse by more than `DRIFT` for certain. Whether a rise is for the
+worse depends on the series: on times it is, on rates it is not.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hindmost.models.changepoint.changes import (
     ChangePoint,
@@ -18,6 +26,17 @@ RECOVERED = 0.5
 """A change or drift counts as undone once the level keeps this share of it, or less."""
 LASTING = 0.1
 """It does not count as undone while the level differs from that before it by this share or more."""
+PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
+VERDICTS = (FAIL, WARN, PASS, UNKNOWN)
+"""The worst first; "unknown" where nothing could be judged."""
+DRIFT = 0.05
+"""A drift warns where the series is worse by more than this share, for certain."""
+LONG_RUN = 7
+"""Outliers in a row that are too many for a disturbance: they have no level."""
+KNOWN = 2.0 / 3.0
+"""Share of the results of a level that must not be outliers, for it to be known."""
+SILENT_DAYS = 60.0
+"""Days without a result after which a series counts as given up; until then it went silent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +105,6 @@ class Detection:
         last : float
             Days, in the unit of the times; or observations, where no times were given.
         """
-        from hindmost.models.changepoint.verdicts import Verdicts  # which are of detections
-
         return Verdicts(detection=self).status(self.times[-1] - last)
 
     def explain(self) -> str:
@@ -109,3 +126,127 @@ class Detection:
         if not self.findings:
             lines.insert(0, f"No change in {self.observations} observations.")
         return "\n".join(lines)
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """Return the worst of some verdicts; "pass" if there are none."""
+    return min(verdicts, key=VERDICTS.index, default=PASS)
+
+
+def newest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return changes and drifts by their last observations, the newest first."""
+    return tuple(sorted(findings, key=lambda each: each.last, reverse=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """The verdicts on the findings in a series.
+
+    Times (``since``) are in the unit of `times`. A subclass with acknowledgements, or with another
+    unit of time, overrides `is_known`, `times` and `DAY`.
+
+    Attributes
+    ----------
+    detection : Detection
+    """
+
+    DAY: ClassVar[float] = 1.0
+    """A day in the unit of the times."""
+
+    detection: Detection
+
+    @property
+    def times(self) -> Sequence[float]:
+        """When the observations were made, ascending."""
+        return self.detection.times
+
+    @property
+    def smaller_is_better(self) -> bool:
+        """Whether a rise is for the worse."""
+        return self.detection.smaller_is_better
+
+    def is_known(self, finding: Finding) -> bool:
+        """Tell whether a person has acknowledged a change or drift."""
+        return False
+
+    def is_worse(self, finding: Finding) -> bool:
+        """Tell whether a change is for the worse: a rise where smaller is better, else a fall.
+
+        A drift is where its whole interval is, by more than `DRIFT`.
+        """
+        if isinstance(finding, ChangePoint):
+            return (finding.effect > 0.0) == self.smaller_is_better
+        low, high = finding.effect_interval
+        # A loss where more is better counts as the share by which it would have to be made up.
+        return (low if self.smaller_is_better else -high / (1.0 + high)) > DRIFT
+
+    def is_undone(self, finding: Finding) -> bool:
+        """Tell whether the level recovered half of a change or drift since, or more."""
+        return self.detection.is_undone(finding)
+
+    def verdict_on(self, finding: Finding) -> str:
+        """Return the verdict on a change or drift.
+
+        "fail" for a confirmed change for the worse, "warn" for one that is not yet confirmed and
+        for a drift, "pass" for all others: those for the better, undone since, or acknowledged.
+        """
+        if not self.is_worse(finding) or self.is_undone(finding) or self.is_known(finding):
+            return PASS
+        return FAIL if isinstance(finding, ChangePoint) and finding.confirmed else WARN
+
+    def is_open(self, finding: Finding) -> bool:
+        """Tell whether a change or drift is for the worse, not undone and not acknowledged."""
+        return self.verdict_on(finding) != PASS
+
+    def recent(self, since: float) -> tuple[Finding, ...]:
+        """Return the changes after a time, and the drifts that end after it, the newest first.
+
+        A slowdown that was mostly undone after it, soon after it began, but not to the level
+        before, belongs to them: without it, a spike would hide the slowdown that it leaves.
+        """
+        changes = self.detection.changes
+        first = sum(self.times[change.index] <= since for change in changes)
+        if 0 < first < len(changes):
+            before, after = changes[first - 1], changes[first]
+            soon = self.times[after.index] - self.times[before.index] <= RECENT * self.DAY
+            if soon and not self.is_worse(after) and self.is_open(before):
+                first -= 1
+        drifts = [each for each in self.detection.trends if self.times[each.last] > since]
+        return newest_first([*changes[first:], *drifts])
+
+    def open_before(self, since: float) -> tuple[Finding, ...]:
+        """Return the open changes and drifts up to a time, the newest first.
+
+        A series given up has none.
+        """
+        if self.is_silent(since - SILENT_DAYS * self.DAY):
+            return ()
+        recent = self.recent(since)
+        older = (each for each in self.detection.findings if each not in recent)
+        return newest_first(filter(self.is_open, older))
+
+    def is_silent(self, since: float) -> bool:
+        """Tell whether there is no result after a time."""
+        return bool(self.times[-1] <= since)
+
+    def is_unjudged(self, since: float) -> bool:
+        """Tell whether the level after a time is unknown, because too many results are outliers."""
+        found = self.detection
+        return any(
+            run.stop - run.start >= LONG_RUN and self.times[run.stop - 1] > since
+            for run in found.outliers
+        ) or any(
+            each.n < KNOWN * (each.stop - each.start) and self.times[each.stop - 1] > since
+            for each in found.regimes
+        )
+
+    def status(self, since: float) -> str:
+        """Return the worst verdict on what happened after a time.
+
+        The verdicts on its changes and drifts; "unknown" for a series that is too short to judge,
+        has no result after that time, or whose last observations cannot be judged.
+        """
+        if self.detection.too_short or self.is_silent(since):
+            return UNKNOWN
+        verdict = worst(self.verdict_on(change) for change in self.recent(since))
+        return UNKNOWN if verdict == PASS and self.is_unjudged(since) else verdict

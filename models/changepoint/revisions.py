@@ -172,15 +172,14 @@ def compare_with_reported(
 
 def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[EventKind, str]]:
     """Return how a change differs from what was reported, and why."""
+    found: list[tuple[EventKind, str]] = []
     if old is None:
         words = f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}"
-        return [(SEEN, words), *(confirmation(change) if change.confirmed else ())]
-    found: list[tuple[EventKind, str]] = []
-    if change.time != old.time:
+        found.append((SEEN, words))
+    elif change.time != old.time:
         first, last = change.interval
         found.append((MOVED, f"with the new observations it lies in {first} to {last}"))
-    low, high = old.effect_interval
-    if not low <= change.effect <= high:
+    if old and not old.effect_interval[0] <= change.effect <= old.effect_interval[1]:
         found.append(
             (
                 RESIZED,
@@ -188,14 +187,9 @@ def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[E
                 "new observations contradict",
             )
         )
-    if change.confirmed and not old.confirmed:
-        found += confirmation(change)
+    if change.confirmed and not (old and old.confirmed):
+        found.append((CONFIRMED, f"found in {change.seen} consecutive passes"))
     return found
-
-
-def confirmation(change: ChangePoint) -> list[tuple[EventKind, str]]:
-    """Return the event that confirms a change, and why."""
-    return [(CONFIRMED, f"found in {change.seen} consecutive passes")]
 
 
 def why_withdrawn(place: int, detection: Detection) -> str:

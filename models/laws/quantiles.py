@@ -27,8 +27,6 @@ HEAVY_FROM = 40.0
 UNDERFLOW = -650.0
 """Below it, a density may be subnormal, and its logarithm inexact."""
 MASS_TOLERANCE = 1e-5
-LARGEST_Z = 40.0
-"""Beyond it, exp(-z^2 / 2) is 0 in float64."""
 SMALLEST_SLOPE = 1e-200
 
 
@@ -113,7 +111,7 @@ def tabulate(
     with np.errstate(all="ignore"):
         slope = np.exp(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi) - at_edges)
     # Where the density is 0, z is constant: such edges define no quantile.
-    usable = (np.abs(z) < LARGEST_Z) & (slope > SMALLEST_SLOPE) & (slope < 1.0 / SMALLEST_SLOPE)
+    usable = np.isfinite(z) & (slope > SMALLEST_SLOPE) & (slope < 1.0 / SMALLEST_SLOPE)
     usable[usable] = np.diff(z[usable], prepend=-np.inf) > 1e-12
     return QuantileTable(
         z=z[usable],

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.digest import AllRanks
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import EventBlock
@@ -245,35 +244,26 @@ def body_times(times: SolveTimes) -> tuple[NDArray[np.float64], bool]:
     DataError
         Only some ranks keep their records, the slowest rank not among them.
     """
-    if times.all_ranks is not None:
-        return body_times_of_all(times, times.all_ranks)
-    middle, sums = np.empty(times.iterations), np.zeros(times.ranks)
-    for rows in times.blocks():
-        block = times.durations_in(rows)
-        middle[rows] = block.mean(axis=1)
-        sums += block.sum(axis=0)
+    every = times.all_ranks
+    if every is not None:
+        middle, sums = every.digest.middle, every.total_s
+    else:
+        middle, sums = np.empty(times.iterations), np.zeros(times.ranks)
+        for rows in times.blocks():
+            block = times.durations_in(rows)
+            middle[rows] = block.mean(axis=1)
+            sums += block.sum(axis=0)
     if sums.max() <= (1.0 + SKEWED) * sums.mean():
         return middle, False
     slowest = int(np.argmax(sums))
-    for rows in times.blocks():
-        middle[rows] = times.durations_in(rows)[:, slowest]
-    return middle, True
-
-
-def body_times_of_all(times: SolveTimes, every: AllRanks) -> tuple[NDArray[np.float64], bool]:
-    """Return the same where only some ranks have columns."""
-    sums = every.total_s
-    if sums.max() <= (1.0 + SKEWED) * sums.mean():
-        return every.digest.middle, False
-    slowest = int(np.argmax(sums))
-    column = int(np.searchsorted(every.kept, slowest))
-    if column == every.kept.size or every.kept[column] != slowest:
+    kept = np.arange(times.ranks) if every is None else every.kept
+    if slowest not in kept:
         raise DataError(
             f"Ranks do not wait for each other in every iteration, so the solve lasts as long as "
             f"rank {slowest}, which has no full records. Run without --keep to predict from it."
         )
-    rows = [times.durations_in(rows)[:, column] for rows in times.blocks()]
-    return np.concatenate(rows), True
+    column = int(np.searchsorted(kept, slowest))
+    return np.concatenate([times.durations_in(rows)[:, column] for rows in times.blocks()]), True
 
 
 def recorded_solve(times: SolveTimes, body_s: NDArray[np.float64]) -> RecordedSolve:

@@ -19,7 +19,7 @@ from hindmost.models.noise.stationary import (
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
 from hindmost.models.results import FittedModel
-from hindmost.registry import Registry
+from hindmost.registry import Registry, described
 
 Fit = Callable[[SolveTimes, Digest], FittedModel]
 
@@ -140,5 +140,7 @@ def fit_all(
         except Exception as error:
             if name not in MODELS.plugins:
                 raise
-            refused[name] = f"{MODELS.plugins[name]} failed: {type(error).__name__}: {error}"
+            refused[name] = (
+                f"{described(MODELS.plugins[name])} failed: {type(error).__name__}: {error}"
+            )
     return models, refused

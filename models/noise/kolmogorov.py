@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError
 from hindmost.text import counted, percent
 
+ALPHA = 0.05
 MOST_VALUES = 10_000_000
 """Times in all pairs: if there are more, some ranks are compared, evenly spread."""
 QUARTILES = (0.25, 0.5, 0.75)
@@ -50,8 +51,6 @@ class RankComparison:
         The same with the serial correlation of both ranks.
     effective : float64 array, shape (compared rank,)
         Effective sample size of each rank that was compared.
-    alpha : float
-        Significance level.
     iterations, ranks : int
         n, of each rank, and the number of ranks in all.
     """
@@ -62,7 +61,6 @@ class RankComparison:
     critical: float
     corrected: NDArray[np.float64]
     effective: NDArray[np.float64]
-    alpha: float
     iterations: int
     ranks: int
 
@@ -92,7 +90,7 @@ class RankComparison:
         return (
             f"The distributions of {percent(self.rejected_corrected)} of "
             f"{counted(self.pairs, 'pair')} of ranks{sampled} differ significantly (alpha = "
-            f"{self.alpha:g}; {percent(self.rejected)} if serial correlation is ignored). "
+            f"{ALPHA:g}; {percent(self.rejected)} if serial correlation is ignored). "
             f"Effective sample size: {np.median(self.effective):.0f} of {self.iterations}."
         )
 
@@ -100,7 +98,7 @@ class RankComparison:
         """Return the figures as JSON, without the arrays."""
         worst = int(np.argmax(self.distance))
         return {
-            "alpha": self.alpha,
+            "alpha": ALPHA,
             "iterations": self.iterations,
             "pairs": self.pairs,
             "possible_pairs": self.possible,
@@ -116,35 +114,21 @@ class RankComparison:
 
 
 def critical_distance(alpha: float, first: float, second: float) -> float:
-    """Return the largest D of two samples by chance: c(alpha) sqrt(1/n + 1/m).
-
-    Raises
-    ------
-    UsageError
-        alpha not between 0 and 1.
-    """
-    if not 0.0 < alpha < 1.0:
-        raise UsageError(
-            f"alpha is {alpha}; a significance level lies between 0 and 1, such as 0.05."
-        )
+    """Return the largest D of two samples by chance: c(alpha) sqrt(1/n + 1/m)."""
     return float(np.sqrt(-0.5 * np.log(0.5 * alpha) * (1.0 / first + 1.0 / second)))
 
 
-def compare_ranks(durations: NDArray[np.float64], *, alpha: float = 0.05) -> RankComparison:
+def compare_ranks(durations: NDArray[np.float64]) -> RankComparison:
     """Test all pairs of ranks, or of some ranks, evenly spread, if there are many.
 
     Parameters
     ----------
     durations : float64 array, shape (iteration, rank), seconds
-    alpha : float
-        Significance level.
 
     Raises
     ------
     DataError
         Fewer than 2 ranks or iterations, or times that are not finite.
-    UsageError
-        alpha not between 0 and 1.
     """
     if durations.ndim != 2 or min(durations.shape) < 2:
         raise DataError(
@@ -154,7 +138,7 @@ def compare_ranks(durations: NDArray[np.float64], *, alpha: float = 0.05) -> Ran
     if not np.isfinite(durations).all():
         raise DataError("A time is not a number; leave out the iterations that were not recorded.")
     iterations, ranks = durations.shape
-    critical = critical_distance(alpha, iterations, iterations)
+    critical = critical_distance(ALPHA, iterations, iterations)
     most = int(np.clip(np.sqrt(2.0 * MOST_VALUES / iterations), 2, ranks))
     chosen = np.linspace(0, ranks - 1, most).astype(np.intp)
     series = np.ascontiguousarray(durations[:, chosen].T)
@@ -169,7 +153,6 @@ def compare_ranks(durations: NDArray[np.float64], *, alpha: float = 0.05) -> Ran
         critical=critical,
         corrected=critical * np.sqrt(0.5 * (times[one] + times[other])),
         effective=iterations / times,
-        alpha=alpha,
         iterations=iterations,
         ranks=ranks,
     )

@@ -50,12 +50,22 @@ def penalties(points: int, terms: int, *, most: int = 2) -> NDArray[np.float64]:
     choices = (1, terms, terms * (terms - 1) // 2)
     found = np.full(3, np.inf)
     for used in range(most + 1):
-        free = used + 2  # with the constant and the noise
-        effective = max(points, FEWEST)
-        if points >= free and effective > free + 1 and choices[used]:
-            correction = 2.0 * free * (free + 1) / (effective - free - 1)
-            found[used] = 2.0 * free + correction + 2.0 * PRICE[used] * np.log(choices[used])
+        if choices[used]:
+            price = 2.0 * PRICE[used] * np.log(choices[used])
+            found[used] = corrected_akaike(points, np.array(used)) + price
     return found
+
+
+def corrected_akaike(points: int, terms: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return 2 k + 2 k (k + 1) / (n - k - 1) of so many terms; infinite if the points are too few.
+
+    k has the constant and the noise as well.
+    """
+    free = terms + 2.0
+    left = np.maximum(max(points, FEWEST) - free - 1.0, 0.0)
+    with np.errstate(divide="ignore"):
+        found = 2.0 * free + 2.0 * free * (free + 1.0) / left
+    return np.asarray(np.where(points >= free, found, np.inf))
 
 
 def joint_penalties(points: int, exponents: int, parameters: int) -> NDArray[np.float64]:
@@ -73,15 +83,10 @@ def joint_penalties(points: int, exponents: int, parameters: int) -> NDArray[np.
     float64 array, shape (terms, parameters used, further exponents)
         Terms from 0 to 4; infinite where there are too few points for that many.
     """
-    table = np.full((MOST_PRODUCTS + 1, parameters + 1, MOST_PRODUCTS * parameters + 1), np.inf)
+    table = np.empty((MOST_PRODUCTS + 1, parameters + 1, MOST_PRODUCTS * parameters + 1))
     shapes = np.log(2.0**parameters - 1.0)
     used, further = np.indices(table.shape[1:])
-    for terms in range(MOST_PRODUCTS + 1):
-        free = terms + 2  # with the constant and the noise
-        effective = max(points, FEWEST)
-        if points < free or effective <= free + 1:
-            continue
-        correction = 2.0 * free * (free + 1) / (effective - free - 1)
-        chosen = (OF_FIRST * used + OF_FURTHER * further) * np.log(exponents)
-        table[terms] = 2.0 * (free + chosen + OF_TERM * max(terms - 1, 0) * shapes) + correction
+    chosen = (OF_FIRST * used + OF_FURTHER * further) * np.log(exponents)
+    for terms, akaike in enumerate(corrected_akaike(points, np.arange(MOST_PRODUCTS + 1))):
+        table[terms] = akaike + 2.0 * (chosen + OF_TERM * max(terms - 1, 0) * shapes)
     return table

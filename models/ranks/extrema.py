@@ -53,6 +53,13 @@ class Extreme:
     typical: float
     standing_out: int = 0
 
+    JSON = "criterion unit typical ranks values standing_out=outliers"
+
+    @property
+    def outliers(self) -> list[int]:
+        """Those that are outliers."""
+        return list(self.ranks[: self.standing_out].tolist())
+
 
 def extreme(
     criterion: str,

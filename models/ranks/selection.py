@@ -360,21 +360,18 @@ def keep(
     groups = cluster_by_silhouette(vectors, seed=seed, reductions=reductions)
     work, hosts = bodies.work, [str(node) for node in bodies.node_of]
     meeting = lateness(work, hosts, bodies.transfer, ids=ids, reductions=reductions)
-    scores = {}
-    if "node" in criteria:
-        scores["node"] = on_slow_nodes(bodies, reductions)
-    if "unlike in a phase" in criteria:
-        scores["unlike in a phase"] = unlike_in_windows(
+    assert meeting.path_s is not None
+    level = reductions.total(work.sum(axis=1)) / count_of(ids.size, reductions)
+    scores = {
+        "node": on_slow_nodes(bodies, reductions),
+        "unlike in a phase": unlike_in_windows(
             bodies.windows(), groups.k, seed=seed, reductions=reductions
-        )
-    if "critical" in criteria:
-        assert meeting.path_s is not None
-        scores["critical"] = np.where(meeting.last > 0, meeting.path_s, -np.inf)
-    if "peaks" in criteria:
-        level = reductions.total(work.sum(axis=1)) / count_of(ids.size, reductions)
-        scores["peaks"] = peaks(work, level)
-    if "waiting" in criteria:
-        scores["waiting"] = -meeting.waited_s
+        ),
+        "critical": np.where(meeting.last > 0, meeting.path_s, -np.inf),
+        "peaks": peaks(work, level),
+        "waiting": -meeting.waited_s,
+    }
+    scores = {name: scores[name] for name in criteria}
     named = np.isin(ids, always) if always else None
     chosen = select(groups, count, scores, ids=ids, always=named, reductions=reductions)
     return chosen, meeting

@@ -9,7 +9,6 @@ one name the first that Python finds counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, Protocol, TypeVar
@@ -36,21 +35,14 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plugin:
-    """An entry point of another package."""
+def described(plugin: EntryPoint) -> str:
+    """Return what a plugin is and whose, with the version of its package, for a message."""
+    return f"{plugin.group} {plugin.name!r} of {package_of(plugin)}"
 
-    entry: EntryPoint
 
-    def __str__(self) -> str:
-        """Write the plugin for a message."""
-        return f"{self.entry.group} {self.entry.name!r} of {self.package}"
-
-    @property
-    def package(self) -> str:
-        """The distribution that declares it, with its version."""
-        dist = self.entry.dist
-        return f"{dist.name} {dist.version}" if dist else "an unknown package"
+def package_of(plugin: EntryPoint) -> str:
+    """Return the distribution that declares a plugin, with its version."""
+    return f"{plugin.dist.name} {plugin.dist.version}" if plugin.dist else "an unknown package"
 
 
 class Registry(Generic[T]):
@@ -132,10 +124,10 @@ class Registry(Generic[T]):
         return (*self._members, *self.plugins)
 
     @cached_property
-    def plugins(self) -> dict[str, Plugin]:
+    def plugins(self) -> dict[str, EntryPoint]:
         """The entry points that may be asked for, by name."""
         found = entry_points(group=self.group) if self.group else ()
-        plugins = {each.name: Plugin(entry=each) for each in reversed(tuple(found))}
+        plugins = {each.name: each for each in reversed(tuple(found))}
         return {name: plugin for name, plugin in plugins.items() if name not in self._members}
 
     @property
@@ -143,14 +135,14 @@ class Registry(Generic[T]):
         """Why plugins that were met cannot be used, by what they are and whose."""
         return dict(self._complaints)
 
-    def _load(self, plugin: Plugin) -> T | None:
+    def _load(self, plugin: EntryPoint) -> T | None:
         """Import a plugin; None if it is for another registry of the group."""
-        name = plugin.entry.name
-        if f"{plugin}" in self._complaints:
-            raise MissingError(self._complaints[f"{plugin}"])
+        name = plugin.name
+        if described(plugin) in self._complaints:
+            raise MissingError(self._complaints[described(plugin)])
         if name not in self._loaded:
             try:
-                thing: Any = plugin.entry.load()
+                thing: Any = plugin.load()
             except (Exception, SystemExit) as error:
                 reason = one_line(" ".join(str(error).split())[:200])
                 raise self._complain(
@@ -165,9 +157,9 @@ class Registry(Generic[T]):
             self._loaded[name] = thing if ours else None
         return self._loaded[name]
 
-    def _complain(self, plugin: Plugin, why: str) -> MissingError:
+    def _complain(self, plugin: EntryPoint, why: str) -> MissingError:
         """Keep, and return, the reason why a plugin cannot be used."""
-        package = plugin.package.split()[0]
-        message = f"The plugin {plugin} cannot be used: {why}. Update {package}, or uninstall it."
-        self._complaints[f"{plugin}"] = message
+        package, name = package_of(plugin).split()[0], described(plugin)
+        message = f"The plugin {name} cannot be used: {why}. Update {package}, or uninstall it."
+        self._complaints[name] = message
         return MissingError(message)

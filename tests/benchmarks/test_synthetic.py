@@ -8,7 +8,7 @@ from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, 
 from benchmarks.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
 from benchmarks.synthetic.worlds import World, draw_world, walk_world
 from scipy import special
-from tests.models.noise.test_maxplus import max_plus_time
+from tests.models.noise.test_stationary import max_plus_time
 
 from hindmost.errors import UsageError
 from hindmost.models.laws.maximum import maximum_moments

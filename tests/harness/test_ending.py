@@ -107,15 +107,6 @@ def test_a_solve_without_monitors_is_one_body_unless_records_were_lost() -> None
     assert ANY.bodies(replace(alone, lost=3)).duration.size == 0
 
 
-def test_without_mpi_no_time_is_work() -> None:
-    unseen = replace(GENERIC, mpi_seen=False)
-    bodies = ANY.bodies(unseen)
-    columns = dict(zip(PHASES, bodies.phase_duration.T, strict=True))
-    np.testing.assert_allclose(columns["unclassified"], bodies.duration, rtol=1e-6)
-    assert not columns["local"].any()
-    assert bodies.events is None
-
-
 def test_a_last_cycle_may_find_that_the_solve_has_converged() -> None:
     stream = recording(
         *((letter, 1500 + 100 * at, 1500 + 100 * at) for at, letter in enumerate("NONONN"))

@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import UsageError
 from hindmost.harness import memory
 from hindmost.harness.collectives.experiment import CollectivesExperiment
 from hindmost.harness.krylov import experiment
 from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems import PROBLEMS, diagonal, laplacian_1d, matrix_file
+from hindmost.harness.krylov.problems import PROBLEMS, by_rows, matrix_file
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import assigned_rank, check_size
@@ -79,7 +79,7 @@ def test_a_problem_may_stand_for_a_solver() -> None:
     assert not problem.options_for("cg")
 
 
-ROWS = {"laplacian-1d": laplacian_1d.rows, "diagonal": diagonal.rows}
+ROWS = {"laplacian-1d": by_rows.laplacian, "diagonal": by_rows.diagonal}
 
 
 def whole_matrix(name: str, unknowns: int, borders: list[int]) -> NDArray[np.float64]:
@@ -143,22 +143,9 @@ def test_credentials_of_a_batch_system_are_not_kept(monkeypatch: pytest.MonkeyPa
     assert provenance.scheduler() == {"SLURM_JOB_ID": "42"}
 
 
-COMPLEX = b"%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 -4\n"
-
-
-def test_complex_numbers_need_a_complex_petsc(tmp_path: Path) -> None:
-    (tmp_path / "a.mtx").write_bytes(COMPLEX)
-    with pytest.raises(DataError, match=r"complex numbers \('complex general'\), but this PETSc"):
-        matrix_file.rows_in(tmp_path / "a.mtx")
-    assert matrix_file.rows_in(tmp_path / "a.mtx", complex_numbers=True) == 2
-    hermitian = COMPLEX.replace(b"general", b"hermitian")
-    (tmp_path / "h.mtx").write_bytes(hermitian)
-    assert matrix_file.rows_in(tmp_path / "h.mtx", complex_numbers=True) == 2
-    (tmp_path / "b.mtx").write_bytes(
-        b"%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -4\n"
-    )
-    with pytest.raises(DataError, match="this PETSc has real ones"):
-        matrix_file.read_column(tmp_path / "b.mtx", 2)
+def test_a_complex_right_side(tmp_path: Path) -> None:
+    column = b"%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -4\n"
+    (tmp_path / "b.mtx").write_bytes(column)
     values = matrix_file.read_column(tmp_path / "b.mtx", 2, complex_numbers=True)
     np.testing.assert_array_equal(values, [1 + 2j, 3 - 4j])
 

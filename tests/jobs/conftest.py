@@ -77,6 +77,7 @@ def plan_of(
     max_retries: int = 2,
     ranks: int = 3,
     scratch: str = "",
+    stop_before_s: float = 0.0,
 ) -> Plan:
     """Return a plan of commands, dealt to allocations in turn; three runs make a block."""
     names = [f"a{n % allocations}" for n in range(len(commands))]
@@ -108,7 +109,7 @@ def plan_of(
                 nodes=1,
                 ranks_per_node=ranks,
                 walltime_s=walltime_s,
-                stop_before_s=0.0,
+                stop_before_s=stop_before_s,
             )
             for name in sorted(set(names))
         ),

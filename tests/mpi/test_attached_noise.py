@@ -75,13 +75,6 @@ def test_solves_do_not_repeat_their_detours(recorded: dict[str, list[Run]]) -> N
     assert (taken_s >= planned_s - 2e-9).all()  # the points of the second solve count on
 
 
-def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> None:
-    words = ("--inject", "exponential:mean=1us,ranks=2", "--", "true")
-    done = ranks(2, "attach", "--out", "runs", *words)
-    assert done.returncode == 2
-    assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
-
-
 def test_a_trace_and_a_law_by_time_come_by_the_clock(
     loop: Path, ranks: Ranks, tmp_path: Path
 ) -> None:
@@ -104,9 +97,15 @@ def test_a_trace_and_a_law_by_time_come_by_the_clock(
         close_books(run)
 
 
-def test_what_attach_cannot_inject_is_named(tmp_path: Path) -> None:
+def test_what_attach_cannot_inject_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "noise.txt").write_text("0 10\n1000 10\n")
     with pytest.raises(UsageError, match=r"Leave out at=calls\."):
         injection_lines("exponential:mean=1us,at=calls", 0, "")
     with pytest.raises(UsageError, match="start attach with mpiexec or srun"):
         injection_lines(f"trace:{tmp_path / 'noise.txt'}", 0, "")
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setenv("PMI_RANK", "1")
+    with pytest.raises(UsageError, match="there is no rank 2; the run has ranks 0 to 1"):
+        injection_lines("exponential:mean=1us,ranks=2", 0, "")

@@ -170,8 +170,6 @@ def test_a_call_that_a_rank_begins_late_is_done_again(launched: Launched) -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--operations", "allredux"), "did you mean allreduce? choose allreduce, "),
-        (("--bytes", "8,12"), "--bytes 12: a size must be a positive multiple of 8"),
         (("--bytes", "many"), "--bytes many: sizes are whole numbers"),
         (("--", "-log_view"), "Collectives do not use PETSc options"),
     ],

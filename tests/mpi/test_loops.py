@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.conftest import Ranks
 from tests.programs.attaching import (
@@ -21,6 +23,8 @@ from tests.programs.attaching import (
 import hindmost
 from hindmost.cli import main
 from hindmost.errors import DataError
+from hindmost.harness.loops.names import places_of
+from hindmost.harness.runfile.contexts import CallContexts, Module
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
@@ -188,6 +192,40 @@ def test_what_is_no_loop_is_refused_and_kept(programs: Path, tmp_path: Path) -> 
 def test_calls_on_one_line_of_python_are_no_loop(found: dict[str, list[Run]]) -> None:
     (run,) = found["halo"]
     assert (run.durations.shape[0], attached(run)["loop"]["name"]) == (60, "<module> (halo.py:3)")
+
+
+SYMBOLS = """
+int first(int at) { return at * 3; }
+static __attribute__((noinline)) int second(int at) { return at * at + first(at); }
+int third(int at) { return second(at) + 1; }
+"""
+
+
+def test_a_function_without_a_symbol_has_not_that_of_another(tmp_path: Path) -> None:
+    (tmp_path / "code.c").write_text(SYMBOLS)
+    whole, library = tmp_path / "whole.so", tmp_path / "library.so"
+    words = (current_stack().mpicc, "-O1", "-shared", "-fPIC", "-o", whole, tmp_path / "code.c")
+    subprocess.run(words, check=True, timeout=60)
+    subprocess.run(("strip", "-o", library, whole), check=True, timeout=60)
+    listed = subprocess.run(("nm", whole), capture_output=True, text=True, check=True, timeout=60)
+    symbols = (line.split() for line in listed.stdout.splitlines())
+    begins = {
+        each[-1]: int(each[0], 16) for each in symbols if each[-1] in ("first", "second", "third")
+    }
+    known = library.stat()
+    frames = np.array([*begins.values()])
+    contexts = replace(
+        CallContexts.none(),
+        modules=(Module(path=str(library), identity=f"{known.st_size}:{known.st_mtime_ns}"),),
+        module=np.zeros(3, np.int32),
+        offset=frames + 4,
+        function=frames,
+        size=np.full(3, 8),
+    )
+    named = places_of(contexts, range(3))
+    said = dict(zip(begins, (named[at].function for at in range(3)), strict=True))
+    assert (said["first"], said["third"]) == ("first", "third")
+    assert said["second"] == f"library.so+{begins['second'] + 3:#x}"
 
 
 def test_loops_of_python(found: dict[str, list[Run]]) -> None:

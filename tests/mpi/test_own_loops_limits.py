@@ -14,8 +14,6 @@ from tests.mpi.test_recording import assert_books_close
 import hindmost
 from hindmost.analysis.runs.efficiency.of_run import local_work
 from hindmost.analysis.runs.tallies import Block
-from hindmost.harness.recorder.bodies import with_regions
-from hindmost.harness.recorder.library import RECORD
 from hindmost.models.events import EventKind
 
 START = """
@@ -232,16 +230,3 @@ def test_a_loop_of_solves(ranks: Ranks, tmp_path: Path) -> None:
     for row in kinds.tolist():
         assert 60 <= row.count(EventKind.REDUCE) < 70
         assert 20 <= row.count(EventKind.RECEIVE) < 25
-
-
-def test_regions_are_filled_by_the_calls_in_them() -> None:
-    records = np.zeros(4, RECORD)
-    records["begin_ns"] = [10, 120, 160, 300]
-    records["end_ns"] = [20, 130, 170, 310]
-    records["what"] = [-1, -2, -3, -4]
-    regions = np.array([[100, 200], [220, 250], [290, 320]])
-    found = with_regions(records, regions, no_call=9)
-    assert found["begin_ns"].tolist() == [10, 100, 130, 220, 290]
-    assert found["end_ns"].tolist() == [20, 130, 200, 250, 320]
-    assert found["what"].tolist() == [-1, -2, -3, -10, -4]
-    assert with_regions(records, np.empty((0, 2), np.int64), no_call=9) is records

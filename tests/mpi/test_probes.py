@@ -59,7 +59,7 @@ def test_all_probes_fill_the_machine_file(ranks: Ranks, tmp_path: Path) -> None:
     assert [each["rank"] for each in content["samples"]["noise"]["ranks"]] == [0, 1]
     sizes = content["samples"]["network"]["within"]["sizes"]
     assert [each["bytes"] for each in sizes][:3] == [0, 2, 4]
-    assert all(len(each["seconds"]) >= 3 for each in sizes)
+    assert all(each["seconds"] for each in sizes)
     busy = content["samples"]["grind"]["sizes"][-1]["phases"]["hydro"]
     assert [len(repeats) for repeats in busy] == [2, 2]  # by rank
     origin = content["provenance"]["network"]

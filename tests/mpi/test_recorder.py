@@ -118,15 +118,3 @@ def test_there_is_one_mpi_in_the_process(ranks: Ranks, order: str) -> None:
     done = ranks(1, *order.split(), script=ONE_MPI)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == "1", done.stdout
-
-
-TOO_LATE = """
-from mpi4py import MPI
-from hindmost.harness.recorder.library import load
-load()
-"""
-
-
-def test_coming_after_mpi_is_refused(ranks: Ranks) -> None:
-    done = ranks(1, script=TOO_LATE)
-    assert "mpi4py.MPI was imported before hindmost's recorder" in done.stderr

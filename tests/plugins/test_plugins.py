@@ -198,7 +198,7 @@ def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> Non
         ("bad = odd_code:THING", "THING = 3", "it gives a int, not a Problem"),
         ("bad = odd_code:THING", "from hindmost.harness.krylov.problems.problem import Problem\n"
          "THING = Problem", "not a Problem"),
-        ("bad = odd_code:THING", "from hindmost.harness.krylov.problems.diagonal import DIAGONAL\n"
+        ("bad = odd_code:THING", "from hindmost.harness.krylov.problems.by_rows import DIAGONAL\n"
          "THING = DIAGONAL", "what it gives is called 'diagonal'"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.changes import Finding, more_and_less
-from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
+from hindmost.models.changepoint.detection import FAIL, PASS, UNKNOWN, WARN
 
 SECTIONS = "history/page/sections.html"
 KNOWN, OPEN = "known", "open"

@@ -27,7 +27,7 @@ from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Trend
-from hindmost.models.changepoint.verdicts import FAIL, PASS
+from hindmost.models.changepoint.detection import FAIL, PASS
 from hindmost.models.significance import p_words
 from hindmost.text import percent, quantity, signed_percent
 

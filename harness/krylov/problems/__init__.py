@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hindmost.harness.krylov.problems.diagonal import DIAGONAL
+from hindmost.harness.krylov.problems.by_rows import DIAGONAL, LAPLACIAN_1D
 from hindmost.harness.krylov.problems.grid import (
     CONVECTION_DIFFUSION_2D,
     JACOBI_3D,
@@ -10,7 +10,6 @@ from hindmost.harness.krylov.problems.grid import (
     LAPLACIAN_3D,
 )
 from hindmost.harness.krylov.problems.ice_flow import ICE_FLOW
-from hindmost.harness.krylov.problems.laplacian_1d import LAPLACIAN_1D
 from hindmost.harness.krylov.problems.matrix_file import MATRIX
 from hindmost.harness.krylov.problems.problem import Problem
 from hindmost.registry import Registry

@@ -1,7 +1,15 @@
 """Prediction intervals over several parameters: averages over hypotheses.
 
 A new point is predicted by all hypotheses that the search kept, each with Student's t about its
-weighted least squares and weighted by its criterion.
+weighted least squares. As over one parameter (`lattice`), a hypothesis of k coefficients weighs
+RSS^(-(n - k) / 2), what is left of the likelihood of n values when the coefficients are integrated
+out over the size of the values, times its prior probability: the price of its terms in the search.
+The corrected Akaike criterion, by which the search ranks, is no such likelihood: among few points
+it trusts the best hypothesis far too much.
+
+d parameters have 2^d - 1 - d sets of two and more that may act together. Points on lines, along
+each of which one parameter changes, show none of these. With fewer points off the lines than sets,
+how values grow beyond the points is open, whatever the hypotheses say, and there is no interval.
 """
 
 from __future__ import annotations
@@ -9,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.pmnf.criterion import corrected_akaike
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.predictive import Component, mixture_interval
 from hindmost.models.pmnf.search import DIGITS
@@ -30,12 +39,35 @@ def average_over_hypotheses(
     Returns
     -------
     low, high : float64 array, shape (kernel, target)
+        NaN beyond points that are `lacking_together`.
     """
-    axes = tabulate(models.space, np.concatenate([models.observations.table, at]))
+    points = models.observations.table
+    axes = tabulate(models.space, np.concatenate([points, at]))
     ends = np.empty((2, len(models), len(at)))
     for kernel in range(len(models)):
         ends[:, kernel] = interval_of(models, kernel, axes, level)
+    if lacking_together(points):
+        inside = (points.min(axis=0) <= at) & (at <= points.max(axis=0))
+        ends[:, :, ~inside.all(axis=1)] = np.nan
     return ends[0], ends[1]
+
+
+def lacking_together(points: NDArray[np.float64]) -> int:
+    """Return how many points are lacking to see how parameters act together; 0 if none is.
+
+    Those that show it differ in two parameters or more from the commonest value of each.
+
+    Parameters
+    ----------
+    points : float64 array, shape (point, parameter)
+    """
+    usual = []
+    for column in points.T:
+        values, count = np.unique(column, return_counts=True)
+        usual.append(values[count.argmax()])
+    off = int(((points != usual).sum(axis=1) >= 2).sum())
+    many = points.shape[1]
+    return max(2**many - 1 - many - off, 0)
 
 
 def interval_of(
@@ -50,11 +82,10 @@ def interval_of(
     """
     y, weight = models.observations.values[kernel], models.hypotheses.weights[kernel]
     found, count = models.hypotheses.rows(np.array([kernel])), y.size
-    share = -0.5 * (found.criterion[0] - found.criterion[0, 0])
-    terms = found.terms[0]
+    terms, criterion = found.terms[0], found.criterion[0]
     there = np.concatenate([found.coefficients[0, :, :1] != 0.0, terms.any(axis=2)], axis=1)
     free = count - there.sum(axis=1)
-    kept = np.flatnonzero((free > 0) & np.isfinite(share) & there.any(axis=1))
+    kept = np.flatnonzero((free > 0) & np.isfinite(criterion) & there.any(axis=1))
     if not kept.size:
         return np.zeros((2, axes.shape[2] - count))
     there, terms, free = there[kept], terms[kept], free[kept]
@@ -73,13 +104,16 @@ def interval_of(
     basis = basis[:, :count]
     along = root * y @ basis
     rest = root * y - np.einsum("hpc,hc->hp", basis, along)
-    error = ((rest**2).sum(axis=1) + DIGITS * (weight * y**2).sum()) / free
+    size = (weight * y**2).sum()
+    rss = (rest**2).sum(axis=1) + DIGITS * size
+    price = criterion[kept] - count * np.log(rss) - corrected_akaike(count, terms.any(axis=2).sum(axis=1))
+    share = -0.5 * (free * np.log(rss) + (count - free) * np.log(size) + price)
     # At a target x: the prediction x c, and its leverage |R^-T x|^2.
     ahead = np.linalg.solve(triangle.transpose(0, 2, 1), columns[:, count:].transpose(0, 2, 1))
     part = Component(
-        share=share[kept],
+        share=share,
         centre=np.einsum("hct,hc->ht", ahead, along),
-        error=error,
+        error=rss / free,
         leverage=(ahead**2).sum(axis=1),
         freedom=free,
     )

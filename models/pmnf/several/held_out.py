@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.models import ScalingModels
+from hindmost.models.pmnf.several.averaging import lacking_together
 from hindmost.models.pmnf.several.changes import fit_part
 from hindmost.models.results import LEVEL
 from hindmost.text import percent
@@ -125,14 +126,14 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
     Returns
     -------
     HeldOut or None
-        None if too few points are left, or no kernel has all.
+        None if the points that are left are too few, or give no intervals, or no kernel has all.
     """
     table = models.observations.table
     outer = (table == table.max(axis=0)).any(axis=1)
     kernels = np.flatnonzero(
         models.there.all(axis=1) & (models.observations.values > 0).all(axis=1)
     )
-    if (~outer).sum() < LEAST_LEFT or not kernels.size:
+    if (~outer).sum() < LEAST_LEFT or lacking_together(table[~outer]) or not kernels.size:
         return None
     left = fit_part(models, kernels, np.flatnonzero(~outer), models.observations.noise.kind)
     measured = models.observations.values[np.ix_(kernels, np.flatnonzero(outer))]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hindmost.models.compiled import part, summing
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
 
-KEPT = 40
+KEPT = 100
 """Hypotheses that are kept of each kernel: the best, the runners-up, and others to average over."""
 ROUNDING = 1e-20
 """Squared, the share of a value below which differences are rounding."""

@@ -2,11 +2,13 @@
 
 On a line along which all other parameters stand still, a sum of products is a constant plus terms
 of one parameter alone. So the term of each parameter that fits its lines best is found first, each
-line with a constant and a slope of its own. The search sets out from all sums of products of these.
+line with a constant and a slope of its own. The search sets out from all sums of products of these,
+and of plain proportion, as lines may be all noise where only products grow.
 Then it changes the best hypothesis in one parameter's exponents: of one term, of all terms that
 share them, or of a term more that is like one of the others, or like none; a term without
 exponents is gone. It goes on as long as one of the few best hypotheses is new. Weights are found as
-for one parameter: from the values first, then from the best model.
+for one parameter: from the values first, then from the best model. Both searches are the same: by
+weights of a function that does not fit, a few points would outweigh all others.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from hindmost.models.pmnf.several.hypothesis import (
     same,
 )
 
-STARTS = 4
+STARTS = 8
 """Of the best hypotheses, those from which the search goes on."""
-MOST_STEPS = 12
+MOST_STEPS = 20
 """After so many steps it ends."""
 
 
@@ -121,17 +123,17 @@ def search_loop(
     points = axes.shape[2]
     column = np.empty(points)
     fitted = np.empty(points)
-    chosen = np.empty(axes.shape[0], np.int64)
+    chosen = np.full((2, axes.shape[0]), typical)
     for k in range(values.shape[0]):
         y, weight = values[k], weights[k]
         # Weights from the values: 1 / |y|^(2 gamma).
         for a in range(points):
             weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
         for axis in range(axes.shape[0]):
-            chosen[axis] = choose(y, weight, axes[axis], line[axis], typical)
+            chosen[0, axis] = choose(y, weight, axes[axis], line[axis], typical)
+        best = (terms[k], coefficients[k], criterion[k])
+        descend(axes, table, aim(y, weight, falls), chosen, best)
         if gamma != 0.0:
-            only = (terms[k, :1], coefficients[k, :1], criterion[k, :1])
-            descend(axes, table, aim(y, weight, falls), chosen, only)
             # Weights from the best function f: 1 / f^(2 gamma).
             least = np.inf
             for a in range(points):
@@ -144,9 +146,7 @@ def search_loop(
                         fitted[a] += coefficients[k, 0, one + 1] * column[a]
             for a in range(points):
                 weight[a] = shares[k, a] * max(fitted[a], 0.5 * least) ** (-2.0 * gamma)
-        descend(
-            axes, table, aim(y, weight, falls), chosen, (terms[k], coefficients[k], criterion[k])
-        )
+            descend(axes, table, aim(y, weight, falls), chosen, best)
 
 
 @part
@@ -166,10 +166,10 @@ def descend(
     trial = np.zeros(MOST_PRODUCTS, np.int64)
     centre = np.zeros(MOST_PRODUCTS, np.int64)
     seen = np.zeros((MOST_STEPS, MOST_PRODUCTS), np.int64)
-    # Every sum of products in which each parameter has its best term once or not at all.
-    for code in range((many + 1) ** many):
+    # Every sum of products in which each parameter has its first term once or not at all.
+    for code in range(2 * (many + 1) ** many):
         trial[:] = NO_TERM
-        rest = code
+        rest = code // 2
         most = 0
         new = True
         for axis in range(many):
@@ -178,7 +178,7 @@ def descend(
             new = new and label <= most + 1  # each division once
             most = max(most, label)
             if label:
-                trial[label - 1] += chosen[axis] * base**axis
+                trial[label - 1] += chosen[code % 2, axis] * base**axis
         if new:
             offer(trial, axes, table, target, best, room)
     for step in range(MOST_STEPS):

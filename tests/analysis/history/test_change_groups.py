@@ -20,8 +20,8 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.change_groups import ancestors, group_changes
-from hindmost.analysis.history.change_sentences import change_sentence, group_lines
+from hindmost.analysis.history.change_groups import ancestors, commit_range, group_changes
+from hindmost.analysis.history.change_sentences import group_lines
 from hindmost.analysis.history.headline import headline
 from hindmost.analysis.history.page.overview import history_sentences
 from hindmost.analysis.history.study import judge_history
@@ -79,17 +79,14 @@ def test_machines_share_a_cause_only_next_to_the_same_commits() -> None:
     assert len(group_changes(judge_history(history(here, there)))) == 2
 
 
-def test_the_words_say_everything_that_is_promised() -> None:
-    study = judge_history(history(*hierarchy()))
-    (group,) = group_changes(study)
-    words = change_sentence(group.findings[0])
-    change = group.findings[0].change
-    assert words.startswith("blake, ice, Total: ")
-    assert f"{100 * change.effect:+.1f} %" in words
-    assert f"on {day(STEP)}" in words
-    assert headline(study).startswith("fail: 2 slowdowns confirmed in 1 case")
-    text = "\n".join(group_lines([group]))
-    assert f": {SOLVE} +" in text.split("parts that changed, of +")[1]
+def test_a_group_says_that_its_changes_lie_between_different_commits() -> None:
+    blurred = stepped(1)
+    blurred[STEP - 1] *= 1.1
+    members = [series(stepped(0), case="ice"), series(blurred, case="fire")]
+    (group,) = group_changes(judge_history(history(*members)))
+    ranges = {commit_range(each.judged, each.change) for each in group.findings}
+    assert len(ranges) == 2
+    assert group.commits.endswith(" (the narrowest of 2 ranges)")
 
 
 def test_the_drift_of_a_whole_is_explained_by_that_of_its_part() -> None:

@@ -9,9 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.analysis.history.planted import (
+    TOTAL,
+    day,
+    history,
+    noise,
+    series,
+    stepped,
+)
 
+from hindmost.analysis.history.compare import compare_histories
+from hindmost.analysis.history.pairing import pair_series
+from hindmost.analysis.history.ratio import paired_ratio
+from hindmost.analysis.history.ratio_history import ratio_history
 from hindmost.cli import main
 from hindmost.errors import DataError
+from hindmost.records import to_document
 
 LAST = date(2026, 11, 20)
 NIGHTS = np.arange(40)
@@ -175,14 +188,6 @@ def test_the_gate_says_what_its_percent_means_for_a_rate(
     assert "worse by more than 10.5 % (ratio of times above 1.105x; of rates, A over B)" in text
 
 
-def test_remarks_left_out_are_all_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a = write(tmp_path / "a", np.concatenate([STEADY, np.full(60, -1.0)]))
-    assert main(["compare", a, write(tmp_path / "b", STEADY)]) == 0
-    assert "55 more remarks" in capsys.readouterr().err
-
-
 def test_json_says_what_the_gate_left_open(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,3 +199,70 @@ def test_json_says_what_the_gate_left_open(
     assert answer["not_judged"] == []
     (change,) = answer["series"][0]["ratio_changes"]
     assert not change["confirmed"]
+
+
+LONG, STEP, BY = 90, 60, 0.05
+
+
+def weather() -> NDArray[np.float64]:
+    """Return noise that two cases share: it hides small changes of either."""
+    steps = np.random.default_rng(3).normal(0.0, 0.06, LONG)
+    return np.asarray(np.exp(np.cumsum(steps)), np.float64)
+
+
+def cases() -> dict[str, dict[str, NDArray[np.float64]]]:
+    return {
+        "gmres": {TOTAL: stepped(1, nights=LONG, step=STEP, by=BY) * weather()},
+        "pgmres": {TOTAL: noise(2, LONG, 8.0) * weather()},
+    }
+
+
+def test_a_change_of_the_ratio_alone_is_found() -> None:
+    first, second = (series(values[TOTAL], case=case) for case, values in reversed(cases().items()))
+    found = ratio_history(pair_series(first, second))
+    assert found.since == day(STEP)
+    before, after = found.ratios
+    assert after.value / before.value == pytest.approx(1.0 + BY, abs=0.01)
+    plain = found.plain[STEP:]
+    expected = paired_ratio(first.values[STEP:][plain], second.values[STEP:][plain])
+    assert expected.interval is not None
+    assert found.ratios[-1].interval == pytest.approx(expected.interval)
+    assert found.ratios[-1].p_value == pytest.approx(expected.p_value)
+
+
+def test_both_directions_have_the_same_changes() -> None:
+    for seed in range(10):
+        values = stepped(seed, nights=LONG, step=STEP, by=0.04) * weather()
+        values[[7, 40]] *= 2.0
+        first, second = series(values), series(noise(seed + 50, LONG) * weather(), case="b")
+        there, back = (
+            ratio_history(pair_series(*pair)) for pair in ((first, second), (second, first))
+        )
+        (one,), (other,) = there.changes, back.changes
+        assert abs(one.index - other.index) <= 1
+        assert there.plain.tolist() == back.plain.tolist()
+        assert there.ratios[-1].value == pytest.approx(1.0 / back.ratios[-1].value, rel=2e-3)
+
+
+def test_ratios_of_noise_alone_hardly_ever_change() -> None:
+    changed = 0
+    for seed in range(40):
+        first, second = series(noise(seed, LONG)), series(noise(seed + 100, LONG), case="b")
+        changed += bool(ratio_history(pair_series(first, second)).changes)
+    assert changed <= 1
+
+
+def test_compare_gives_the_ratio_since_its_last_change() -> None:
+    (slow, quick) = (series(values[TOTAL]) for values in cases().values())
+    (each,) = compare_histories(history(quick), history(slow)).series
+    assert each.history is not None
+    assert each.ratio == each.history.ratios[-1]
+    assert f"; since {day(STEP)}, 1.2" in each.words()
+    record = to_document(each)
+    assert record["since"] == day(STEP)
+    (change,) = record["ratio_changes"]
+    assert change["date"] == day(STEP)
+    assert change["after"] == record["ratio"]
+    assert len(compare_histories(history(quick), history(slow)).beyond(0.28)) == 1
+    over_all = paired_ratio(quick.values, slow.values).value
+    assert over_all < 1.28 < each.ratio.value

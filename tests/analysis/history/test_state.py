@@ -109,15 +109,6 @@ def test_earlier_nights_alone_take_no_later_ones_away(tmp_path: Path) -> None:
     assert path.read_text() == before
 
 
-def test_a_past_that_changed_revises_verdicts(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    after(series(stepped(0)), path)
-    study = after(series(noise(0, NIGHTS)), path)
-    kinds = [event.kind for event in study.judged[0].log]
-    assert kinds[-1] == "withdrawn"
-    assert study.status() == "pass"
-
-
 def test_a_late_night_moves_the_places_of_what_was_told(tmp_path: Path) -> None:
     path = tmp_path / "state"
     values = stepped(0)

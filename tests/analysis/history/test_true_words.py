@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.analysis.history.planted import day, history, noise, series, stepped
+from tests.analysis.history.planted import (
+    FIRST,
+    NIGHTS,
+    day,
+    history,
+    noise,
+    series,
+    stepped,
+    write_nights,
+)
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.change_sentences import group_lines, open_lines
-from hindmost.analysis.history.headline import headline, newest_line
+from hindmost.analysis.history.headline import age_line, headline, newest_line, silence_lines
 from hindmost.analysis.history.history_json import history_json
+from hindmost.analysis.history.mail_message import compose
 from hindmost.analysis.history.mail_plan import plan_mail
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.page.overview import no_change
-from hindmost.analysis.history.study import PASS, UNKNOWN, WARN, HistoryStudy, judge_history
+from hindmost.analysis.history.page.tables import still_open, summary
+from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
+from hindmost.analysis.show.html_renderer import part_html
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.output import plain
@@ -159,3 +172,150 @@ def test_the_largest_open_changes_are_listed() -> None:
     assert last.startswith("  and 2 more, smaller")
     earliest = min(line.split(", on ")[1][:10] for line in (first, *rest))
     assert f"--since {earliest} " in head
+
+
+LONG = 70
+OLD = LONG - 18
+SIZES = {"ice": 0.06, "sea": 0.07, "fire": 0.08}
+
+
+def three_old_slowdowns(**others: object) -> HistoryStudy:
+    members = [
+        series(stepped(seed, nights=LONG, step=OLD, by=by), case=case)
+        for seed, (case, by) in enumerate(SIZES.items())
+    ]
+    return judge_history(history(*members), **others)  # type: ignore[arg-type]
+
+
+def test_older_open_slowdowns_are_named_everywhere() -> None:
+    study = three_old_slowdowns()
+    assert study.status() == PASS
+    first, *rest = open_lines(study)
+    assert "3 older slowdowns in 3 cases" in first
+    assert f"--since {day(OLD)}"[:-1] in first
+    for case in SIZES:
+        assert any(f"blake, {case}, Total" in line for line in rest)
+    assert {each["case"] for each in plain(history_json(study))["open"]} == set(SIZES)
+    for each in plain(history_json(study))["series"]:
+        change = each["changes"][0]
+        assert change["open"]
+        assert change["date"] == day(OLD)
+        assert change["dates"][0] <= day(OLD) <= change["dates"][1]
+    body = compose(study, group_changes(study)).get_body(("plain",))
+    assert body is not None
+    assert "3 older slowdowns" in str(body.get_content())
+    page = "".join(part_html(part) for part in (*summary(study), *still_open(study)))
+    assert "3 older slowdowns" in page
+    assert page.count(">Total</a>") == 3
+
+
+def test_an_older_slowdown_that_is_known_or_undone_is_not_open() -> None:
+    notes = [Acknowledgement(date=day(OLD), case=case, reason="r") for case in SIZES]
+    assert not list(open_lines(three_old_slowdowns(acknowledged=notes)))
+    back = stepped(0, nights=LONG, step=20)
+    back[40:] /= 1.2
+    assert not list(open_lines(judge_history(history(series(back)))))
+    faster = series(stepped(0, nights=LONG, step=OLD, by=-0.2))
+    assert not list(open_lines(judge_history(history(faster))))
+
+
+def test_a_drift_undoes_a_slowdown() -> None:
+    nights = 160
+    values = stepped(1, nights=nights, step=30, by=0.15)
+    values[60:] *= np.exp(np.linspace(0.0, -0.15, nights - 60))
+    (judged,) = judge_history(history(series(values))).judged
+    assert judged.detection.trends[-1].stop == nights
+    (change, *_) = judged.detection.changes
+    assert judged.is_undone(change)
+    assert judged.detection.level_now == pytest.approx(values[-15:].mean(), rel=0.02)
+
+
+def test_the_exit_status_is_of_the_last_days_and_since_includes_older_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = stepped(0, nights=LONG, step=OLD, by=0.08)
+    write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(LONG))
+    assert main(["history", str(tmp_path / "nights")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("pass: ")
+    assert lines[2].startswith("open: 1 older slowdown in 1 case")
+    date = lines[2].split("--since ")[1].split()[0]
+    assert main(["history", str(tmp_path / "nights"), "--since", date]) == 1
+    with pytest.raises(UsageError, match="newest result"):
+        main(["history", str(tmp_path / "nights"), "--since", "2030-01-01"])
+
+
+def test_what_was_not_judged_is_no_pass() -> None:
+    short = judge_history(history(series(noise(0, 4))))
+    assert short.status() == UNKNOWN
+    assert headline(short) == "unknown: 1 series with too few nights or too many outliers to judge"
+    ended = judge_history(
+        history(series(noise(0, NIGHTS)), series(noise(1, NIGHTS - 15), case="sea"))
+    )
+    assert ended.status() == PASS
+    assert ended.by_case()["blake", "sea"] == UNKNOWN
+    assert headline(ended) == (
+        "pass: no change of 2.8 % or more in the last 10 days in 1 series, "
+        "1 series without a result in the last 10 days"
+    )
+    silent = f"silent: blake, sea has no result since {day(NIGHTS - 16)}"
+    assert list(silence_lines(ended)) == [silent]
+    assert plain(history_json(ended))["silent_cases"] == [
+        {"machine": "blake", "case": "sea", "last": day(NIGHTS - 16)}
+    ]
+    records = {each["case"]: each for each in plain(history_json(ended))["series"]}
+    assert records["sea"]["status"] == UNKNOWN
+    assert records["sea"]["last"] == day(NIGHTS - 16)
+
+
+def test_a_renamed_case_and_a_new_one_are_named() -> None:
+    study = judge_history(
+        history(
+            series(noise(0, NIGHTS)),
+            series(noise(1, NIGHTS - 15), case="sea"),
+            series(noise(2, 14), case="sea_tiny", first=NIGHTS - 14),
+            series(noise(3, 5, level=30.0), case="lake", first=NIGHTS - 5),
+        )
+    )
+    assert list(silence_lines(study)) == [
+        f"silent: blake, sea has no result since {day(NIGHTS - 16)}; perhaps renamed to sea_tiny: "
+        "same level",
+        f"new: blake, lake began on {day(NIGHTS - 5)}",
+    ]
+
+
+def test_a_machine_that_went_silent_warns() -> None:
+    gone = series(noise(1, NIGHTS - 15), machine="weaver")
+    study = judge_history(history(series(noise(0, NIGHTS)), gone))
+    assert study.status() == WARN
+    assert list(silence_lines(study)) == [f"silent: weaver has no result since {day(NIGHTS - 16)}"]
+    assert plain(history_json(study))["silent_machines"] == {"weaver": day(NIGHTS - 16)}
+    retired = series(noise(1, 10), machine="weaver")
+    assert judge_history(history(series(noise(0, 100)), retired)).status() == PASS
+
+
+def test_the_age_of_the_newest_night_is_told() -> None:
+    study = judge_history(history(series(noise(0, NIGHTS))))
+    newest = FIRST.timestamp() + (NIGHTS - 1) * 86400.0
+    assert not age_line(study, newest + 86400.0)
+    assert "21 days old" in age_line(study, newest + 21 * 86400.0)
+    assert "in the future" in age_line(study, newest - 3 * 86400.0)
+
+
+def test_one_night_far_in_the_future_does_not_push_a_slowdown_out_of_the_last_days() -> None:
+    slower = series(stepped(0))
+    times = slower.times.copy()
+    now = float(times[-2]) + 86400.0
+    times[-1] = now + 9000 * 86400.0
+    nights = history(replace(slower, times=times))
+    assert judge_history(nights).status() == PASS
+    study = judge_history(nights, now=now)
+    assert (study.status(), study.until) == (FAIL, times[-2])
+    said = f"Correct its date: the last 10 days are counted back from {day(NIGHTS - 2)}"
+    assert said in age_line(study, now)
+    # Where all nights are in the future, the clock is wrong.
+    assert judge_history(history(slower), now=0.0).until == slower.times[-1]
+
+
+def test_json_of_series_that_cannot_be_judged_is_strict() -> None:
+    json.dumps(plain(history_json(judge_history(history(series(noise(0, 2)))))), allow_nan=False)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -40,10 +39,11 @@ def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, 
     assert late.last[SLOW] == (last == SLOW).sum() > 50
     np.testing.assert_allclose(late.charged_s.sum(), (work.max(axis=1)[:, None] - work).sum())
     assert late.nodes[int(late.node_charged_s.argmax())] == "node2"
+    assert sum(each.size for each in report.clusters) == RANKS
     text = "\n".join(summary_lines(report))
     assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 iterations" in text
     assert "by chance" not in text
-    assert text.count("That is more work or a slower core") == 1
+    assert text.count("That is more work, a pause or a slower core") == 1
     assert re.search(rf"least waiting: +{SLOW} ", text)
     assert len(text.splitlines()) < 40
 
@@ -103,10 +103,6 @@ def test_blocks_do_not_change_what_is_found(
     whole = look_at_run(run)
     monkeypatch.setattr(reader, "BLOCK_BYTES", 8 * RANKS * 30)
     parts = look_at_run(run)
-    assert parts.lateness is not None
-    assert whole.lateness is not None
-    assert parts.histogram is not None
-    assert whole.histogram is not None
     np.testing.assert_array_equal(parts.lateness.last, whole.lateness.last)
     np.testing.assert_allclose(parts.metrics.values, whole.metrics.values, rtol=1e-12)
     np.testing.assert_array_equal(parts.histogram.counts, whole.histogram.counts)
@@ -123,14 +119,6 @@ def test_one_rank_of_two_is_first_by_a_criterion(tmp_path: Path, header: Header)
     assert len(criteria) == len(set(criteria)) > 0
 
 
-def test_the_verb_prints_what_json_has(run_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", "--ranks", str(run_path), "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["files"]
-    assert found["ranks"] == RANKS
-    assert np.argmax(found["hindmost"]["charged_s"]) == SLOW
-    assert sum(each["size"] for each in found["clusters"]) == RANKS
-
-
 def test_unclassified_time_is_neither_work_nor_waiting(
     tmp_path: Path, header: Header, values: dict[str, object], run_path: Path
 ) -> None:
@@ -145,8 +133,6 @@ def test_unclassified_time_is_neither_work_nor_waiting(
     assert found.slopes is not None
     assert known.slopes is not None
     assert found.slopes.early_end_share == pytest.approx(known.slopes.early_end_share / 2, rel=1e-4)
-    assert found.lateness is not None
-    assert known.lateness is not None
     np.testing.assert_allclose(found.lateness.work_s, known.lateness.work_s / 2, rtol=1e-5)
 
 

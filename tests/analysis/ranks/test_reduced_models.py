@@ -48,7 +48,7 @@ def test_models_of_a_reduced_file_are_those_of_the_whole_one(
         true = wanted[model.name].prediction
         assert model.prediction.seconds == pytest.approx(true.seconds, rel=1e-5), model.name
     tests = {test.name: test for test in part.tests}
-    for name in ("ranks_alike", "ranks_alike_in_work", "nodes"):
+    for name in ("ranks_alike", "ranks_alike_in_work"):
         assert "needs the iterations of every rank" in tests[name].refused
 
 

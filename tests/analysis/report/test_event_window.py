@@ -36,8 +36,8 @@ def test_a_page_has_the_longest_iteration_of_a_long_run(
     extra = 5e-3
     duration[SLOW] += extra
     work[SLOW, 1] += extra
-    phases[SLOW, 1, values_of("local")] += extra
-    phases[SLOW, [0, 2], values_of("wait")] += extra
+    phases[SLOW, 1, PHASES.index("local")] += extra
+    phases[SLOW, [0, 2], PHASES.index("wait")] += extra
     start = np.cumsum(duration, axis=0) - duration + np.asarray(values["lead_in"])
     solve = 2 * np.asarray(values["lead_in"]) + duration.sum(axis=0)
     spent = (duration[:, :, None] - work).astype(np.float32)
@@ -141,8 +141,3 @@ def test_a_run_without_events_says_so(
     run = open_run(write_whole(tmp_path, made, kept))
     assert event_window(run, report_run(run)) is None
     assert without_events(run).endswith(f"neither they nor the critical path are drawn: {reason}.")
-
-
-def values_of(phase: str) -> int:
-    """Return the place of a phase."""
-    return PHASES.index(phase)

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from tests.analysis.browser import Browser, need_browser
 from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.report.comparison import verdict
-from hindmost.analysis.show.heat_map import heat_map
-from hindmost.analysis.show.html_maps import LOG_STEP, map_data
 from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
@@ -106,21 +103,6 @@ def test_a_run_without_petsc_names_none(tmp_path: Path, header: Header) -> None:
     file = write_whole(tmp_path, made, values)
     assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     assert "PETSc" not in re.sub(r"<script.*?</script>", "", (tmp_path / "page.html").read_text())
-
-
-def test_the_numbers_of_a_map_travel_within_a_thousandth() -> None:
-    random = np.random.default_rng(0)
-    times = random.lognormal(-10.0, 1.0, (3000, 512))
-    times[17, 3] = 0.0
-    whole = heat_map(times, title="")
-    data = map_data(whole)
-    assert len(data["times"]) < 400_000
-    codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2")
-    told = np.where(codes > 0, data["least"] * np.exp((codes - 1.0) * LOG_STEP), 0.0)
-    shape = (data["columns"], data["rows"])
-    assert shape == (500, 256)
-    expected = 1e6 * times.reshape(500, 6, 256, 2).max(axis=(1, 3))
-    np.testing.assert_allclose(told.reshape(shape), expected, rtol=1.01e-3)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,12 @@ def run_of(
     return hindmost.open(write_whole(folder, header, found))
 
 
+def folder_in(folder: Path) -> Path:
+    """Make a folder for another run."""
+    (folder / "other").mkdir()
+    return folder / "other"
+
+
 def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     tmp_path: Path, own_header: Header
 ) -> None:
@@ -116,7 +122,7 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
     assert extra_words(stretches_of(run), 2) == f" 100 % of its extra work lies {before}."
-    assert growth_words(run, stretches_of(run), 0.0) == ""
+    assert growth_words(run, stretches_of(run), 0.0, disturbed=False) == ""
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
@@ -180,10 +186,16 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     work[:, :, 1] = 1e-3
     work[:, 0, 1] = np.linspace(3.4e-3, 9.2e-3, BODIES)
     run = run_of(tmp_path, own_header, work)
-    said = growth_words(run, stretches_of(run), 0.01)
+    said = growth_words(run, stretches_of(run), 0.01, disturbed=False)
     assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
     assert "grows from 4.3" in said
-    assert not growth_words(run, stretches_of(run), 1e3)
+    assert not growth_words(run, stretches_of(run), 1e3, disturbed=False)
+    # Of a disturbed run only what the quickest iterations show is said without a doubt.
+    assert "perhaps" not in growth_words(run, stretches_of(run), 0.01, disturbed=True)
+    work[:, 0, 1] *= random.uniform(1.0, 3.0, BODIES)
+    run = run_of(folder_in(tmp_path), own_header, work)
+    said = growth_words(run, stretches_of(run), 0.01, disturbed=True)
+    assert said.endswith(" an iteration, perhaps through a disturbance.")
 
 
 def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: Header) -> None:
@@ -192,7 +204,7 @@ def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: He
     whole = work.sum(axis=2)
     waits = whole.max(axis=1, keepdims=True) - whole
     run = run_of(tmp_path, own_header, work, waits, alike=True)
-    said = growth_words(run, stretches_of(run), 0.01)
+    said = growth_words(run, stretches_of(run), 0.01, disturbed=False)
     assert re.fullmatch(r"Work of rank 0 between .* grows from 4\.3\d ms to 8\.2\d ms .*", said)
     page = tmp_path / "page.html"
     assert main(["report", str(run.path), "--out", str(page)]) == 0
@@ -215,6 +227,12 @@ def test_quickest_iterations_that_do_not_agree_blame_no_rank(
     np.testing.assert_allclose(first.quickest_s, [2e-3, 1e-3, 1e-3], rtol=1e-5)
     lowest_s = np.quantile(work[:, 1, 1], 0.05)
     np.testing.assert_allclose(second.quickest_s, (2e-3 + lowest_s) / 3, rtol=1e-5)
+    assert (first.unsure, second.unsure) == (False, True)
+    # What takes longer than a disturbance of each iteration explains is told although they differ.
+    work[:, 1, 1] += 3e-3
+    run = run_of(folder_in(tmp_path), own_header, work, alike=True)
+    (second,) = (each for each in stretches_of(run) if each.after == second.after)
+    np.testing.assert_allclose(second.quickest_s, [1e-3, lowest_s + 3e-3, 1e-3], rtol=1e-5)
 
 
 EVERY = 10
@@ -278,7 +296,7 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert extra_words((), 0) == growth_words(run, (), 0.0) == ""
+    assert extra_words((), 0) == growth_words(run, (), 0.0, disturbed=False) == ""
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())
 

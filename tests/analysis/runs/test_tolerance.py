@@ -126,12 +126,6 @@ def test_a_solver_that_fell_short_is_not_compared(write: Write, name: str) -> No
     assert (other.verdict, other.shortfall) == (NOT_COMPARED, SHORT[name].shortfall)
 
 
-def test_repeats_may_take_other_iterations(write: Write) -> None:
-    runs = [write(REACHED), write(replace(REACHED, done=41, true_residual=3e-7), seed=2)]
-    (group,) = group_runs(runs)
-    assert group.iterations_done == [40, 41]
-
-
 def test_the_history_knows_a_solve_that_fell_short_as_failed(write: Write) -> None:
     write(REACHED)
     folder = write(NOT_REACHED).path.parent

@@ -15,7 +15,7 @@ from tests.analysis.browser import Browser
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.heat_map import heat_map
 from hindmost.analysis.show.html_charts import colour_of, curve_data, live_chart
-from hindmost.analysis.show.html_maps import map_data, map_legend
+from hindmost.analysis.show.html_maps import LOG_STEP, map_data, map_legend
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.page import Page, Widget
 from hindmost.analysis.show.palette import FILLS
@@ -67,16 +67,24 @@ def test_a_detour_survives_pooling_and_is_marked(tmp_path: Path, browser: Browse
     times[1717, 333] = 5e-3
     whole = heat_map(times, title="")
     assert "○ longest, over 1.5 times that" in map_legend(whole)
-    data = map_data(whole)
-    codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2")
-    cells = codes.reshape(data["columns"], data["rows"])
-    column, row = np.unravel_index(cells.argmax(), cells.shape)
-    assert column == 1717 // data["bodies_a_column"]
-    assert row == 333 // data["row_height"]
-    shown = data["least"] * np.exp((cells.max() - 1.0) * data["log_step"])
-    assert np.isclose(shown, 5e3, rtol=1e-3)  # in µs
     svg = drawn(live_chart(whole, "map", "", count(1), height=2), tmp_path, browser)
     assert svg.count("a4.5 4.5 ") == 4  # two halves of a circle and of its outline
+
+
+def test_the_numbers_of_a_map_travel_within_a_thousandth() -> None:
+    random = np.random.default_rng(0)
+    times = random.lognormal(-10.0, 1.0, (3000, 512))
+    times[17, 3] = 0.0
+    times[1717, 333] = 1.0  # a detour
+    whole = heat_map(times, title="")
+    data = map_data(whole)
+    assert len(data["times"]) < 400_000
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2")
+    told = np.where(codes > 0, data["least"] * np.exp((codes - 1.0) * LOG_STEP), 0.0)
+    shape = (data["columns"], data["rows"])
+    assert shape == (500, 256)
+    expected = 1e6 * times.reshape(500, 6, 256, 2).max(axis=(1, 3))
+    np.testing.assert_allclose(told.reshape(shape), expected, rtol=1.01e-3)
 
 
 def test_a_gap_is_no_value_on_any_axis() -> None:

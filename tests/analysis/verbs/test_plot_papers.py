@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 
 from hindmost import cli
-from hindmost.analysis.ranks.activity_profile import make_activity_profile
+from hindmost.analysis.ranks.figures import make_activity_profile
 from hindmost.analysis.report.papers import PAPER_FIGURES, PAPERS
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.verbs.plot import NAMES

@@ -58,17 +58,14 @@ class Page:
     def __init__(self, server: WatchServer) -> None:
         self.server, self.begun, self.t_ns = server, 0, 0
 
-    def news(self) -> dict[str, Any]:
+    def frames(self) -> list[int]:
         path = f"{place(self.server)}news?begun={self.begun}&t_ns={self.t_ns}"
         content: dict[str, Any] = json.loads(
             ask(self.server, request(path)).partition(b"\r\n\r\n")[2]
         )
         self.begun = content["begun"]
         self.t_ns = content["frames"][-1]["t_ns"] if content["frames"] else self.t_ns
-        return content
-
-    def frames(self) -> list[int]:
-        return [each["frame"] for each in self.news()["frames"]]
+        return [each["frame"] for each in content["frames"]]
 
 
 def test_the_page_asks_nothing_of_anybody_else(server: WatchServer) -> None:
@@ -99,16 +96,11 @@ def test_without_the_token_everything_is_refused_in_the_same_words(server: Watch
     assert bodies == {b"403\n"}
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "", "127.0.0.1.evil.example", "[::2]"]
-)
-def test_other_hosts_are_refused(server: WatchServer, host: str) -> None:
-    assert status(ask(server, request(place(server), host=host))) == 403
-
-
-@pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1:8765", "localhost", "[::1]:80"])
-def test_the_end_of_a_tunnel_is_not(server: WatchServer, host: str) -> None:
-    assert status(ask(server, request(place(server), host=host))) == 200
+def test_other_hosts_are_refused_but_not_the_end_of_a_tunnel(server: WatchServer) -> None:
+    for host in ("evil.example", "evil.example:80", "", "127.0.0.1.evil.example", "[::2]"):
+        assert status(ask(server, request(place(server), host=host))) == 403, host
+    for host in ("localhost:9000", "127.0.0.1:8765", "localhost", "[::1]:80"):
+        assert status(ask(server, request(place(server), host=host))) == 200, host
 
 
 def test_malformed_requests_end_in_an_error_and_nothing_else(server: WatchServer) -> None:
@@ -169,16 +161,3 @@ def test_a_page_gets_the_history_then_the_news(server: WatchServer, feed: Feed) 
     feed.frames(2)
     assert early.frames() == [0, 1]  # of the next solve, whose times begin anew
     assert status(ask(server, request(place(server) + "news?t_ns=x"))) == 400
-
-
-@pytest.mark.parametrize("how", ["done", "failed", "died"])
-def test_viewers_are_told_when_the_run_ends_or_dies(
-    server: WatchServer, feed: Feed, how: str
-) -> None:
-    page = Page(server)
-    assert page.news()["state"]["end"] is None
-    if how == "died":
-        feed.die()
-    else:
-        feed.end(how, "no convergence")
-    assert page.news()["state"]["end"]["status"] == how

@@ -27,7 +27,7 @@ def at(function: int, depth: int = 0) -> Signature:
 
 def loop(iterations: int, *, inside: Signature | None = None, **other: Any) -> Summary:
     plain = Summary(
-        parent=inside,
+        around=() if inside is None else (inside,),
         header=0,
         iterations=iterations,
         entries=1,
@@ -49,6 +49,17 @@ def test_the_outermost_that_iterates_often() -> None:
     ranks = [{OUTER: loop(40), INNER: loop(200, inside=OUTER, trips=5, calls=200)}] * 2
     (chosen,) = choose(candidates_of(ranks))
     assert (chosen.parts, chosen.iterations, chosen.inside) == ((OUTER,), 40, (INNER,))
+
+
+def test_a_loop_within_one_that_some_rank_hardly_does_is_no_other_phase() -> None:
+    between = at(3)
+    inner = replace(loop(120, calls=10), around=(between, OUTER))
+    ranks = [
+        {OUTER: loop(40), between: loop(120, inside=OUTER), INNER: inner},
+        {OUTER: loop(40), INNER: inner},
+    ]
+    (chosen,) = choose(candidates_of(ranks))
+    assert (chosen.parts, chosen.inside) == ((OUTER,), (INNER,))
 
 
 def test_chunks_are_not_iterations() -> None:

@@ -18,17 +18,15 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.core.durable import locked
 from hindmost.jobs.drive import process
 from hindmost.jobs.drive.driver import drive
-from hindmost.jobs.drive.process import Deadline
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.processes import ENDED, STATE, stat_fields
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
-FAR = Deadline(end_s=float("1e12"), stop_before_s=0.0)
 
 
 def drive_here(study: StudyFolder, **more: object) -> int:
-    options = {"deadline": FAR, "grace_s": 0.3, **more}
+    options = {"end_s": 1e12, "grace_s": 0.3, **more}
     return drive(study, "a0", NoLauncher(), **options)  # type: ignore[arg-type]
 
 
@@ -160,18 +158,17 @@ def test_nothing_that_a_run_started_outlives_it(make: Make, tmp_path: Path) -> N
 
 
 def test_no_run_is_begun_that_may_not_end_in_time(make: Make) -> None:
-    study = make([writes(n) for n in range(3)], limit_s=30.0)
+    study = make([writes(n) for n in range(3)], limit_s=30.0, stop_before_s=20.0)
     for seconds, done in ((20.0, 0), (40.0, 1), (51.0, 3)):
-        near = Deadline(end_s=time.monotonic() + seconds, stop_before_s=20.0)
-        assert drive_here(study, deadline=near) == (0 if done == 3 else 75)
+        near_s = time.monotonic() + seconds
+        assert drive_here(study, end_s=near_s) == (0 if done == 3 else 75)
         completions = study.completions(study.records())
         assert list(completions.values()).count(Completion.DONE) == done
 
 
 def test_the_end_of_the_allocation_stops_a_run_that_goes_on(make: Make) -> None:
     study = make([("sleep", "0.6"), ("sleep", "60")], limit_s=1.2)
-    soon = Deadline(end_s=time.monotonic() + 2.6, stop_before_s=0.0)
-    assert drive_here(study, deadline=soon, grace_s=1.2) == 75
+    assert drive_here(study, end_s=time.monotonic() + 2.6, grace_s=1.2) == 75
     assert [causes(study, run) for run in study.planned] == [[Cause.DONE], [Cause.STOPPED]]
 
 

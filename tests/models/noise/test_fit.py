@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
+from benchmarks.synthetic.solves import draw_work, synthetic_solve
 from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.law import law_of
 from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.noise.digest import AllRanks, Digest
+from hindmost.models.noise.digest import AllRanks
 from hindmost.models.noise.fit import MODELS, NoiseModel, fit_models
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import (
     bertsimas_bound,
     cramer_bound,
-    fit_bertsimas,
-    fit_cramer,
-    fit_mean_work,
 )
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
@@ -282,20 +279,6 @@ def reduced_solve(times: SolveTimes, *kept: int) -> SolveTimes:
         edge_target=none,
         all_ranks=every,
     )
-
-
-@pytest.mark.parametrize("lag", [0, 2])
-def test_models_of_whole_bodies_are_those_of_the_complete_solve(lag: int) -> None:
-    times = synthetic_solve(
-        work_of(1), lag=lag, latency_s=2e-6, restart=30, edges=line_of_ranks(RANKS)
-    )
-    reduced = reduced_solve(times, 3, 7, 8, 30)
-    assert (reduced.columns, reduced.ranks) == (4, RANKS)
-    digests = Digest.of(times), Digest.of(reduced)
-    for fit in (fit_stationary, fit_nonstationary, fit_mean_work, fit_cramer, fit_bertsimas):
-        complete, found = fit(times, digests[0]).predict(), fit(reduced, digests[1]).predict()
-        assert found.seconds == pytest.approx(complete.seconds, rel=1e-6), fit
-        assert found.high_s == pytest.approx(complete.high_s, rel=1e-6), fit
 
 
 def with_few_models(monkeypatch: pytest.MonkeyPatch, *more: NoiseModel) -> None:

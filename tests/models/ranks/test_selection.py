@@ -232,23 +232,16 @@ def test_exemplars_and_outliers_of_every_group() -> None:
     np.testing.assert_array_equal(np.flatnonzero(outliers(found, 1)), [3])  # the larger group
 
 
-@pytest.mark.parametrize("share", [0.01, 0.05, 0.25, 1.0])
-def test_named_ranks_are_kept_and_counted(share: float) -> None:
-    population = draw_population("daemon", 128, 1, iterations=50)
-    chosen, _ = keep(seen(population), share, always=(17,))
-    assert chosen.kept[17]
-    assert chosen.kept.sum() == ranks_to_keep(share, 128)
-    assert chosen.names[chosen.reasons[17]] == "always"
-    assert (chosen.reasons == chosen.names.index("always")).sum() == 1
-    assert ((chosen.reasons >= 0) == chosen.kept).all()
-
-
-def test_the_share_is_kept_exactly() -> None:
+@pytest.mark.parametrize("share", [0.002, 0.01, 0.05, 0.25, 1.0])
+def test_the_share_is_kept_exactly_and_named_ranks_count(share: float) -> None:
     population = draw_population("daemon", 512, 1, iterations=50)
-    for share in (0.002, 0.01, 0.05, 0.5, 1.0):
-        chosen, _ = keep(seen(population), share)
+    for always in ((), (17,)):
+        chosen, _ = keep(seen(population), share, always=always)
         assert chosen.kept.sum() == ranks_to_keep(share, 512)
         assert ((chosen.reasons >= 0) == chosen.kept).all()
+    assert chosen.kept[17]
+    assert chosen.names[chosen.reasons[17]] == "always"
+    assert (chosen.reasons == chosen.names.index("always")).sum() == 1
     with pytest.raises(UsageError, match="above 0 and at most 1"):
         ranks_to_keep(0.0, 10)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 from tests.analysis.browser import Browser
 from tests.analysis.history.page.planted import (
     FIRST_DAY,
@@ -189,15 +188,6 @@ def test_regimes_are_told_with_intervals_and_histograms(
         assert f"{100 * level:g} % interval {low:.4g} to {high:.4g}" in card
     assert "2021-01-01 to 2021-04-23" in card
     assert browser.evaluate("document.querySelectorAll('.regime canvas').length") >= 2
-
-
-def test_the_interval_of_a_mean_at_another_level(study: HistoryStudy) -> None:
-    regime = study.judged[0].detection.regimes[0]
-    values = np.log(np.random.default_rng(0).lognormal(0.0, 0.1, regime.n))
-    mean, error = float(values.mean()), float(stats.sem(values))
-    at = {level: stats.t.interval(level, regime.n - 1, mean, error) for level in (0.95, 0.99)}
-    known = replace(regime, interval=(float(np.exp(at[0.95][0])), float(np.exp(at[0.95][1]))))
-    assert mean_interval(known, 0.95, 0.99) == pytest.approx(np.exp(at[0.99]), rel=1e-4)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

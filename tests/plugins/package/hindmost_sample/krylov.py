@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hindmost.harness.krylov.problems import laplacian_1d
+from hindmost.harness.krylov.problems import by_rows
 from hindmost.harness.krylov.problems.problem import Problem, Rows
 from hindmost.harness.krylov.solvers import MONITORED, Solver
 
 
 def rows(first: int, last: int, unknowns: int) -> Rows:
     """Return rows of the matrix with 3 on the diagonal and -1 beside it."""
-    starts, columns, values = laplacian_1d.rows(first, last, unknowns)
+    starts, columns, values = by_rows.laplacian(first, last, unknowns)
     return starts, columns, values + (values > 0.0)
 
 
