@@ -85,7 +85,9 @@ class KernelAtTarget:
         """Write the interval."""
         if math.isnan(self.low):
             return "none"
-        return " to ".join(quantity(each, self.kernel.series.unit) for each in (self.low, self.high))
+        return " to ".join(
+            quantity(each, self.kernel.series.unit) for each in (self.low, self.high)
+        )
 
     def source(self) -> str:
         """Name the sources that matter."""

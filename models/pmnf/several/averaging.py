@@ -106,7 +106,11 @@ def interval_of(
     rest = root * y - np.einsum("hpc,hc->hp", basis, along)
     size = (weight * y**2).sum()
     rss = (rest**2).sum(axis=1) + DIGITS * size
-    price = criterion[kept] - count * np.log(rss) - corrected_akaike(count, terms.any(axis=2).sum(axis=1))
+    price = (
+        criterion[kept]
+        - count * np.log(rss)
+        - corrected_akaike(count, terms.any(axis=2).sum(axis=1))
+    )
     share = -0.5 * (free * np.log(rss) + (count - free) * np.log(size) + price)
     # At a target x: the prediction x c, and its leverage |R^-T x|^2.
     ahead = np.linalg.solve(triangle.transpose(0, 2, 1), columns[:, count:].transpose(0, 2, 1))

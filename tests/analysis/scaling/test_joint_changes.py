@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling_grids import AXES, cross
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.read import read_experiment
@@ -17,6 +18,7 @@ from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
 from hindmost.analysis.verbs.scale import print_tables
+from hindmost.cli import main
 from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.output import strict_json
 
@@ -109,3 +111,29 @@ def test_intervals_beyond_the_points_are_as_wide_as_held_out_points_need() -> No
     (told,) = study_json(study)["held_out"]
     assert (told["points"], told["kernels"]) == (9, 1)
     assert told["wider"] > 1.5
+
+
+def test_lines_of_three_parameters_give_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One point of 14 shows how they act together; nor is growth worse than expected certain."""
+    path = tmp_path / "e.jsonl"
+    entries = [
+        {"params": dict(zip("pnq", map(int, point), strict=True)), "callpath": "k", "metric": "t"}
+        | {"value": float(1.0 + point.prod())}
+        for point in cross(*AXES[:3])
+    ]
+    path.write_text("\n".join(map(json.dumps, entries)))
+    assert main(["scale", str(path), "--expect", "1", "--json"]) == 0
+    told, warned = capsys.readouterr()
+    document = json.loads(told)
+    assert document["models"][0]["interval"] is None
+    assert document["findings"] == []
+    assert "1 kernel may grow worse than expected" in warned
+    (doubt,) = document["models"][0]["doubts"]
+    assert doubt.startswith("no interval: the points lie on lines")
+    assert "p and n and q act together; measure 3 more" in doubt
+    assert main(["scale", str(path), "--figure", str(tmp_path / "f.png")]) == 0
+    assert " none " in capsys.readouterr().out
+    assert main(["scale", str(path), "--at", "p=64,n=50,q=10", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["models"][0]["interval"] is not None
