@@ -8,7 +8,7 @@
 #   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
 #                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
-#   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die; as root
+#   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts; as root
 #                          also two hosts with a slow link between them
 #   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
@@ -75,6 +75,9 @@ setup-test:
 setup-blas:
 	@$(PYTHON) setup --stack $(STACK) --extras dev blas
 
+setup-slurm:
+	@$(PYTHON) setup --stack $(STACK) --extras dev accounts
+
 setup-pbs:
 	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS or its sources: make test-pbs OPENPBS=FOLDER"; exit 2; }
 	@OPENPBS="$(OPENPBS)" $(PYTHON) setup --stack $(STACK) --extras dev openpbs
@@ -109,7 +112,7 @@ test-recorder: setup-test
 test-blas: setup-blas
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi)
 
-test-slurm: setup-test
+test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
 	@if [ "$$(id -u)" = 0 ]; then $(ALONE) $(BIN)/python -m tests.jobs.two_nodes \
 	    $(BIN)/python -m pytest tests/jobs/slurm/test_two_nodes.py -m slurm_slow; fi

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.readers.formats.smpi_trace import CHAR, SMPI_TRACE
 from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
+from hindmost.analysis.whatif.traces import EAGER_BYTES, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS, Neighbours
@@ -257,8 +257,9 @@ def replay_both(trace: Path, ranks: int, eager_bytes: int) -> tuple[float, float
     network = Network(within=LINK, within_both_ways=LINK)
     machine = Machine(name="cluster", ranks_per_node=ranks, network=network)
     theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
-    how = replace(Replaying.on(machine, FLOPS_PER_S), eager_bytes=eager_bytes)
-    (ours,) = replay_trace(trace, SMPI_TRACE, changes_of(), how)
+    (ours,) = replay_trace(
+        trace, SMPI_TRACE, changes_of(), machine, FLOPS_PER_S, eager_bytes=eager_bytes
+    )
     return theirs_s, ours.before.total_s
 
 

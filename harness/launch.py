@@ -13,23 +13,12 @@ from hindmost.errors import MissingError
 from hindmost.processes import START, stat_fields
 from hindmost.text import counted
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LauncherVariables:
-    """The environment variables with which a launcher assigns ranks."""
-
-    name: str
-    size: str
-    rank: str
-
-
 LAUNCHERS = (
-    LauncherVariables(
-        name="Open MPI's mpiexec", size="OMPI_COMM_WORLD_SIZE", rank="OMPI_COMM_WORLD_RANK"
-    ),
-    LauncherVariables(name="mpiexec (PMI)", size="PMI_SIZE", rank="PMI_RANK"),
-    LauncherVariables(name="srun", size="SLURM_STEP_NUM_TASKS", rank="SLURM_PROCID"),
+    ("Open MPI's mpiexec", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("mpiexec (PMI)", "PMI_SIZE", "PMI_RANK"),
+    ("srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 )
+"""Names of launchers, and the environment variables with which they tell size and rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +39,10 @@ class AssignedRank:
 
 def assigned_rank(environment: Mapping[str, str] = os.environ) -> AssignedRank:
     """Return the rank that the launcher assigned to this process: 0 of 1 without a launcher."""
-    for launcher in LAUNCHERS:
-        size, rank = environment.get(launcher.size, ""), environment.get(launcher.rank, "")
+    for name, *variables in LAUNCHERS:
+        size, rank = (environment.get(each, "") for each in variables)
         if size.isdecimal() and rank.isdecimal():
-            return AssignedRank(launcher=launcher.name, size=int(size), rank=int(rank))
+            return AssignedRank(launcher=name, size=int(size), rank=int(rank))
     return AssignedRank(launcher="", size=1, rank=0)
 
 

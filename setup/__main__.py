@@ -27,6 +27,7 @@ PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.p
 ONLY = {"docs": prepare_docs, "wheel": make_wheel}
 PARTS = {
     "slurm": "a Slurm for tests, if possible",
+    "accounts": "a Slurm with all that keeps accounts",
     "openpbs": "an OpenPBS for tests: installed in the folder $OPENPBS, or its sources",
     "programs": "programs of others that tests record",
     "blas": "the reference BLAS and OpenBLAS, for make test-blas",
@@ -63,8 +64,8 @@ def main() -> int:
         install_hindmost(environment, arguments.extras)
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
-        if "slurm" in parts:
-            system.prepare_slurm(environment)
+        if parts & {"slurm", "accounts"}:
+            system.prepare_slurm(environment, "accounts" if "accounts" in parts else "if-possible")
         if "openpbs" in parts:
             openpbs.prepare(environment)
         if "blas" in parts:

@@ -26,6 +26,7 @@ SLURM_PACKAGES = (
     "munge",
     "slurm-wlm-basic-plugins",
 )
+SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
 PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
 TEST_PACKAGES = (
     "gfortran",

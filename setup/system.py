@@ -7,6 +7,7 @@ from pathlib import Path
 
 from choice import (
     PROGRAM_PACKAGES,
+    SLURM_ACCOUNT_PACKAGES,
     SLURM_PACKAGES,
     SYSTEM_PACKAGES,
     TEST_PACKAGES,
@@ -41,16 +42,17 @@ def prepare_tests(environment: Environment) -> None:
         )
 
 
-def prepare_slurm(environment: Environment) -> None:
+def prepare_slurm(environment: Environment, wanted: str) -> None:
     """Install the Slurm of which tests start one of their own, where that may be done.
 
     Without a configuration in ``/etc`` the distribution's own services of Slurm do not start.
     """
+    packages = SLURM_PACKAGES + (SLURM_ACCOUNT_PACKAGES if wanted == "accounts" else ())
     without = "no Slurm for tests, which are skipped without"
-    if missing(SLURM_PACKAGES) and not is_debian():
+    if missing(packages) and not is_debian():
         say(f"{without}; to have it: install Slurm 22.05 or later, and munge")
         return
-    install_if_possible(environment, SLURM_PACKAGES, expected="about 20 s", without=without)
+    install_if_possible(environment, packages, expected="about 20 s", without=without)
 
 
 def install_if_possible(

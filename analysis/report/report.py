@@ -49,6 +49,7 @@ from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_parts
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
+from hindmost.analysis.runs.figures.one_run import for_charts
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
@@ -59,7 +60,6 @@ from hindmost.analysis.runs.finding import (
 )
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.one_pass import for_charts
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together

@@ -28,7 +28,6 @@ from hindmost.analysis.whatif.prediction import (
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_ranks, scalable
 from hindmost.analysis.whatif.traces import (
-    Replaying,
     refuse_others,
     replay_trace,
     trace_lines,
@@ -404,17 +403,16 @@ def perform_traces(
     refuse_options(arguments, of_runs, f"needs a recorded run; {traces[0][0]} is a trace.")
     refuse_others(changes)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
-    how = Replaying.on(machine, arguments.flops_per_second)
-    answer = []
+    flops_per_s, answer = arguments.flops_per_second, []
     for number, (path, format) in enumerate(traces):
-        found = replay_trace(path, format, changes, how, arguments.executor)
+        found = replay_trace(path, format, changes, machine, flops_per_s, arguments.executor)
         if arguments.json:
             answer += found
             continue
         write_lines(*([""] if number else []), *trace_lines(found))
         if len(found) > 1:
             print_table(trace_table(found))
-        for line in found[-1].assumptions():
+        for line in found[-1].assumptions:
             write_lines(*folded([f"Assumed: {line}"]))
     if arguments.json:
         write_json(runs=answer)

@@ -156,6 +156,8 @@ def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Rati
     above_s, below_s : float64 array, shape (repeat,), seconds
     """
     value = float(np.median(above_s) / np.median(below_s))
+    if min(above_s.size, below_s.size) < 2:  # how one repeat scatters is not known
+        return Ratio(typical=value, low=value, high=value)
     random = np.random.default_rng(0)
     above, below = (
         np.median(each[random.integers(each.size, size=(DRAWS, each.size))], axis=1)

@@ -15,14 +15,14 @@ from hindmost.analysis.runs.finding import Finding, folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import of_path, parts_of
-from hindmost.analysis.whatif.targets import NetworkBasis, network_of
+from hindmost.analysis.whatif.targets import network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.message_walk import message_costs, walk_messages
 from hindmost.models.simulation.messages import MessageProgram
-from hindmost.models.simulation.network import nodes_of
+from hindmost.models.simulation.network import NodeNetwork, Nodes, nodes_of
 from hindmost.models.simulation.rerun import ReplayedSolve
 from hindmost.text import byte_count, counted, percent, seconds, signed_percent
 
@@ -33,66 +33,25 @@ APPLICABLE = ("latency", "bandwidth", "speed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replaying:
-    """How traces are replayed.
-
-    Attributes
-    ----------
-    machine : Machine
-    network : NetworkBasis
-    flops_per_s : float or None
-        Of the ranks, for formats that count work.
-    eager_bytes : int
-        The largest message that leaves before its receiver has come.
-    """
-
-    machine: Machine
-    network: NetworkBasis
-    flops_per_s: float | None
-    eager_bytes: int = EAGER_BYTES
-
-    @classmethod
-    def on(cls, machine: Machine | None, flops_per_s: float | None) -> Replaying:
-        """Return how traces are replayed on a machine.
-
-        Raises
-        ------
-        UsageError
-            There is no machine, or an amount that cannot be.
-        DataError
-            Its network is not known.
-        """
-        if machine is None:
-            raise UsageError(
-                "A trace has no times of messages: give --machine, with a file of 'hindmost probe "
-                "network'."
-            )
-        if flops_per_s is not None and not 1.0 <= flops_per_s <= 1e18:
-            raise UsageError(
-                f"--flops-per-second {flops_per_s:g}: a rank does 1 to 1e18 of them, such as 1e9."
-            )
-        return cls(machine=machine, network=network_of(machine, ()), flops_per_s=flops_per_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TraceReplay:
     """A trace with a change.
 
     Attributes
     ----------
     path : Path
-    format : TraceFormat
     program : MessageProgram
-    how : Replaying
+    machine : Machine
+    assumptions : list of str
+        In sentences.
     named : Named
     before, after : ReplayedSolve
         Without the change, and with it.
     """
 
     path: Path
-    format: TraceFormat
     program: MessageProgram
-    how: Replaying
+    machine: Machine
+    assumptions: list[str]
     named: Named
     before: ReplayedSolve
     after: ReplayedSolve
@@ -109,18 +68,6 @@ class TraceReplay:
         if self.before.total_s <= 0.0:
             return "-"
         return signed_percent(self.after.total_s / self.before.total_s - 1.0)
-
-    def assumptions(self) -> list[str]:
-        """Return what the simulation assumes."""
-        return [
-            *self.format.assumes,
-            self.how.network.basis,
-            f"Messages of up to {byte_count(self.how.eager_bytes)} leave before their receivers "
-            "have come, larger ones when both have. They do not contend for links.",
-            "Allreduces go by recursive doubling, other collectives along trees or by "
-            "doubling, in which each step of ranks on several nodes costs a message between nodes.",
-            "Work takes as long as traced on every machine; nothing of it is noise.",
-        ]
 
     @property
     def nothing(self) -> None:
@@ -172,27 +119,58 @@ def replay_trace(
     path: Path,
     format: TraceFormat,
     changes: Sequence[Named],
-    how: Replaying,
+    machine: Machine | None,
+    flops_per_s: float | None = None,
     executor: Executor | None = None,
+    eager_bytes: int = EAGER_BYTES,
 ) -> list[TraceReplay]:
-    """Replay a trace with each of some changes; the executor does the replays.
+    """Replay a trace on a machine with each of some changes; the executor does the replays.
+
+    Parameters
+    ----------
+    flops_per_s : float, optional
+        Of the ranks, for formats that count work.
+    eager_bytes : int
+        The largest message that leaves before its receiver has come.
 
     Raises
     ------
     DataError
-        The trace cannot be read, or ranks wait for each other in a circle.
+        The trace cannot be read, the network is not known, or ranks wait for each other in a
+        circle.
     UsageError
-        A change of a rank that it does not have, or a missing rate.
+        There is no machine, a change of a rank that the trace does not have, or a missing rate.
     """
-    program = format.read(path, how.flops_per_s)
+    if machine is None:
+        raise UsageError(
+            "A trace has no times of messages: give --machine, with a file of 'hindmost probe "
+            "network'."
+        )
+    if flops_per_s is not None and not 1.0 <= flops_per_s <= 1e18:
+        raise UsageError(
+            f"--flops-per-second {flops_per_s:g}: a rank does 1 to 1e18 of them, such as 1e9."
+        )
+    network = network_of(machine, ())
+    program = format.read(path, flops_per_s)
+    node = nodes_of(program.ranks, machine.ranks_per_node)
+    one = partial(walked, program, network.network, node, eager_bytes)
     asked = [Change(), *(each.change for each in changes)]
-    before, *after = (executor or ThisProcess()).map(partial(walked, program, how), asked)
+    before, *after = (executor or ThisProcess()).map(one, asked)
+    assumptions = [
+        *format.assumes,
+        network.basis,
+        f"Messages of up to {byte_count(eager_bytes)} leave before their receivers have come, "
+        "larger ones when both have. They do not contend for links.",
+        "Allreduces go by recursive doubling, other collectives along trees or by "
+        "doubling, in which each step of ranks on several nodes costs a message between nodes.",
+        "Work takes as long as traced on every machine; nothing of it is noise.",
+    ]
     return [
         TraceReplay(
             path=path,
-            format=format,
             program=program,
-            how=how,
+            machine=machine,
+            assumptions=assumptions,
             named=named,
             before=before,
             after=each,
@@ -201,11 +179,12 @@ def replay_trace(
     ]
 
 
-def walked(program: MessageProgram, how: Replaying, change: Change) -> ReplayedSolve:
+def walked(
+    program: MessageProgram, network: NodeNetwork, node: Nodes, eager_bytes: int, change: Change
+) -> ReplayedSolve:
     """Walk through a program with a change."""
-    network = how.network.network.changed(change.latency, change.more_latency_s, change.bandwidth)
-    node = nodes_of(program.ranks, how.machine.ranks_per_node)
-    costs = message_costs(program, network, node, how.eager_bytes)
+    network = network.changed(change.latency, change.more_latency_s, change.bandwidth)
+    costs = message_costs(program, network, node, eager_bytes)
     found = walk_messages(program, costs, change.slowness(program.ranks))
     return ReplayedSolve(total_s=found.total_s, iterating_s=found.total_s, path=found.path)
 
@@ -244,7 +223,7 @@ def trace_lines(found: Sequence[TraceReplay]) -> list[str]:
     )
     lines = [
         f"{first.path.name}: {parts}; simulated {seconds(first.before.total_s)} on "
-        f"{first.how.machine.name} without a change. The trace has no times to compare with."
+        f"{first.machine.name} without a change. The trace has no times to compare with."
     ]
     if len(found) == 1 and first.named.words:
         after = seconds(first.after.total_s)

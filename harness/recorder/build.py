@@ -14,7 +14,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.cache import digest
@@ -27,34 +26,24 @@ SOURCES = (Path(__file__).with_name("recorder.c"), *sorted(Path(__file__).parent
 FLAGS = ("-O2", "-fPIC", "-std=gnu11", "-fno-optimize-sibling-calls")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """What the recorder is compiled to.
-
-    Attributes
-    ----------
-    suffix : str
-    flags : tuple of str
-    """
-
-    suffix: str
-    flags: tuple[str, ...]
+LIBRARY, OBJECT = ".so", ".o"
+"""What is loaded before MPI; what is linked into programs where nothing can be."""
+FORMS = {
+    LIBRARY: (*FLAGS, "-shared", "-Wl,-z,lazy"),
+    OBJECT: (*FLAGS, "-c", "-DHINDMOST_LINKED"),
+}
+"""The flags of each."""
 
 
-LIBRARY = Form(suffix=".so", flags=(*FLAGS, "-shared", "-Wl,-z,lazy"))
-"""What is loaded before MPI."""
-OBJECT = Form(suffix=".o", flags=(*FLAGS, "-c", "-DHINDMOST_LINKED"))
-"""What is linked into programs where nothing can be loaded before MPI."""
-
-
-def recorder_library(mpicc: str = "", form: Form = LIBRARY) -> Path:
+def recorder_library(mpicc: str = "", form: str = LIBRARY) -> Path:
     """Return the compiled recorder for an MPI, compiling it where need be.
 
     Parameters
     ----------
     mpicc : str
         MPI's C compiler; by default that of this environment.
-    form : Form
+    form : str
+        `LIBRARY` or `OBJECT`.
 
     Raises
     ------
@@ -74,14 +63,14 @@ def recorder_library(mpicc: str = "", form: Form = LIBRARY) -> Path:
         )
     # A library for another MPI would bring a second MPI into the process.
     changed = Path(compiler).resolve().stat().st_mtime_ns
-    made_of = (*(source.read_text() for source in SOURCES), *form.flags, compiler, str(changed))
+    made_of = (*(source.read_text() for source in SOURCES), *FORMS[form], compiler, str(changed))
     try:
         folder = cache_folder("recorder")
-        library = folder / f"{digest(*made_of)}{form.suffix}"
+        library = folder / f"{digest(*made_of)}{form}"
         if not library.is_file():
             with one_at_a_time(folder / "lock"):
                 if not library.is_file():
-                    compile_recorder(mpicc, library, form)
+                    compile_recorder(mpicc, library, FORMS[form])
     except OSError as error:  # the disk of the cache is full, or read only
         raise MissingError(
             f"There is no folder for the compiled recorder ({error}); name a writable one in "
@@ -101,11 +90,11 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def compile_recorder(mpicc: str, library: Path, form: Form) -> None:
+def compile_recorder(mpicc: str, library: Path, flags: tuple[str, ...]) -> None:
     """Compile under another name, and give the library its own when it is whole and on the disk."""
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
-        built = Path(scratch) / f"recorder{form.suffix}"
-        command = [mpicc, *form.flags, "-o", str(built), str(SOURCES[0])]
+        built = Path(scratch) / library.name
+        command = [mpicc, *flags, "-o", str(built), str(SOURCES[0])]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             raise MissingError(

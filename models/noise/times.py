@@ -86,6 +86,9 @@ class SolveTimes:
         Iterations by the solver's own count; 0 for the number of bodies.
     drain : bool array, shape (iteration,), or None
         Bodies that only drain a pipeline (epilogue).
+    nodes : int
+        Draws of a blocking body in place of one per rank, whose times are nearly constant on a node
+        (section 5, P_hat); 0 for the ranks.
     all_ranks : AllRanks or None
         What is known of all ranks, where only some have columns; the edges are then those between
         columns.
@@ -112,6 +115,7 @@ class SolveTimes:
     restart: int = 0
     solver_iterations: int = 0
     drain: NDArray[np.bool_] | None = None
+    nodes: int = 0
     all_ranks: AllRanks | None = None
 
     def __post_init__(self) -> None:
@@ -151,7 +155,7 @@ class SolveTimes:
     @property
     def draws(self) -> int:
         """P of the models of whole bodies: 1 for pipelined solvers, which may not wait in each."""
-        return 1 if self.pipelined else self.ranks
+        return 1 if self.pipelined else self.nodes or self.ranks
 
     @property
     def cycle_begins(self) -> NDArray[np.bool_]:

@@ -96,7 +96,7 @@ class RedrawnUniform:
     bodies : int
         K, without those that only fill a pipeline.
     ranks : int
-        P.
+        P, or the nodes in its place (P_hat).
     blocking : bool
         Whether a body waits for the slowest rank.
     least, span : Law
@@ -186,7 +186,7 @@ def fit_redrawn_uniform(times: SolveTimes, digest: Digest | None = None) -> Redr
             ) from error
     return RedrawnUniform(
         bodies=int(least.size),
-        ranks=times.ranks,
+        ranks=times.nodes or times.ranks,
         blocking=not times.pipelined,
         least=laws[0],
         span=laws[1],

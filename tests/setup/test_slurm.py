@@ -16,7 +16,7 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("system")
 
 
-def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, **answers: Any) -> Any:
+def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, wanted: str, **answers: Any) -> Any:
     """Return the packages that were installed, on a machine that is only pretended."""
     installed: list[str] = []
     for name, answer in {"is_debian": True, "missing": ["munge"], **answers}.items():
@@ -24,22 +24,23 @@ def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, **answers: Any) 
     monkeypatch.setattr(
         slurm, "install_packages", lambda _, packages, **__: installed.extend(packages)
     )
-    slurm.prepare_slurm(None)
+    slurm.prepare_slurm(None, wanted)
     return installed
 
 
 def test_what_is_installed(
     slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert prepare(slurm, monkeypatch, may_install=True, missing=[]) == []
+    assert prepare(slurm, monkeypatch, "if-possible", may_install=True, missing=[]) == []
     assert capsys.readouterr().out == ""
-    assert "slurmctld" in prepare(slurm, monkeypatch, may_install=True)
+    assert "slurmctld" in prepare(slurm, monkeypatch, "if-possible", may_install=True)
+    assert "slurmdbd" in prepare(slurm, monkeypatch, "accounts", may_install=True)
 
 
 def test_without_rights_one_line_says_how(
     slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert prepare(slurm, monkeypatch, may_install=False) == []
+    assert prepare(slurm, monkeypatch, "if-possible", may_install=False) == []
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert "sudo apt-get install -y --no-install-recommends slurmctld slurmd" in said

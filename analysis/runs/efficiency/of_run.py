@@ -17,8 +17,7 @@ from hindmost.harness.runfile.all_ranks import profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI, INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.computation import Computation
-from hindmost.models.ranks.efficiencies import OUTSIDE, Efficiencies
+from hindmost.models.ranks.efficiencies import OUTSIDE, Computation, Efficiencies
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS

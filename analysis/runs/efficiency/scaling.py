@@ -9,7 +9,7 @@ from typing import Any
 from hindmost.analysis.runs.configuration import GROWS, configuration, injected_noise
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.computation import ComputationScaling
+from hindmost.models.ranks.efficiencies import ComputationScaling
 from hindmost.records import to_document
 
 SCALING = {

@@ -12,8 +12,8 @@ from tests.conftest import LOCAL, run_values
 from hindmost.analysis.fits import study
 from hindmost.analysis.fits.study import FitOptions, fit_run
 from hindmost.analysis.runs.figures import one_run
+from hindmost.analysis.runs.figures.one_run import one_pass
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.runs.one_pass import one_pass
 from hindmost.analysis.show import heat_map as maps
 from hindmost.errors import UsageError
 from hindmost.harness.runfile import reader

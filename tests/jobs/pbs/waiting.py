@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.jobs import live_jobs
-
 from hindmost.jobs.schedulers.pbs import PBS
+from hindmost.jobs.schedulers.scheduler import Job, JobState
 
-wait = partial(live_jobs.wait, PBS)
+GOING_ON = frozenset({JobState.PENDING, JobState.RUNNING})
 
 
 def submit(folder: Path, command: str, *directives: str) -> str:
@@ -24,3 +24,15 @@ def submit(folder: Path, command: str, *directives: str) -> str:
 def output(folder: Path, id: str) -> str:
     """Return what a job printed."""
     return (folder / f"{id}.OU").read_text(errors="replace")
+
+
+def wait(
+    ids: Sequence[str], limit_s: float = 60.0, *, while_in: frozenset[JobState] = GOING_ON
+) -> dict[str, Job]:
+    """Return the jobs when none is in those states any longer."""
+    end = time.monotonic() + limit_s
+    while True:
+        jobs = PBS.look(ids)
+        if not any(job.state in while_in for job in jobs.values()) or time.monotonic() > end:
+            return jobs
+        time.sleep(0.2)

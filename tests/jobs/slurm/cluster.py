@@ -18,9 +18,10 @@ from pathlib import Path
 
 from tests.jobs import two_nodes
 from tests.jobs.slurm import daemons
-from tests.jobs.slurm.configuration import slurm_conf
+from tests.jobs.slurm.configuration import CGROUP_CONF, slurm_conf, slurmdbd_conf
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "munged")
+ACCOUNT_PROGRAMS = ("slurmdbd", "mariadbd", "mariadb", "mariadb-install-db", "sacctmgr")
 
 START_LIMIT_S = 30.0
 
@@ -40,6 +41,10 @@ class Cluster:
     Parameters
     ----------
     nodes : int
+    accounts : bool
+        Whether slurmdbd and MariaDB keep accounts.
+    cgroups : bool
+        Whether jobs are held to their memory by cgroups of version 1; one node only.
     min_job_age_s : int
         How long an ended job stays in memory.
     hosts : bool
@@ -54,17 +59,23 @@ class Cluster:
         self,
         *,
         nodes: int = 2,
+        accounts: bool = False,
+        cgroups: bool = False,
         min_job_age_s: int = 600,
         hosts: bool = False,
     ) -> None:
+        daemons.stop_orphans()
         daemons.ROOT.mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(dir=daemons.ROOT))
+        (self.folder / "owner").write_text(f"{os.getpid()} {daemons.start_of(os.getpid())}")
         self.environment = daemons.environment(self.folder)
         self._guard = daemons.guard(self.folder)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
-        self.ports = free_ports(1 + nodes)
+        self.ports = free_ports(3 + nodes)
+        # A node's cgroup has its name, and all Slurms of this machine share them.
         self._hosts = hosts
-        self.nodes = [f"n{node}" for node in range(nodes)]
+        prefix = f"n{self.ports[0]}-" if cgroups else "n"
+        self.nodes = [f"{prefix}{node}" for node in range(nodes)]
         for name in ("log", "state", "munge", *(f"spool/{node}" for node in self.nodes)):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "slurm.conf").write_text(
@@ -72,18 +83,22 @@ class Cluster:
                 self.folder,
                 self.ports,
                 nodes=self.nodes,
+                accounts=accounts,
+                cgroups=cgroups,
                 min_job_age_s=min_job_age_s,
                 addresses=two_nodes.ADDRESSES if hosts else {},
             )
         )
+        if cgroups:
+            (self.folder / "cgroup.conf").write_text(CGROUP_CONF)
         try:
-            self._start()
+            self._start(accounts)
         except (CannotStartError, OSError, subprocess.SubprocessError) as error:
             told = f"{error}\n{self._logs()}"
             self.stop()
             raise CannotStartError(told) from None
 
-    def _start(self) -> None:
+    def _start(self, accounts: bool) -> None:
         key = self.folder / "munge" / "key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o600)
@@ -94,10 +109,56 @@ class Cluster:
             "munged", "--foreground", "--force", *(f"--{name}={path}" for name, path in own.items())
         )
         self._wait("munge", socket_.exists)
+        if accounts:
+            self._start_accounts()
         self.start_controller()
         for node in self.nodes:
             self.start_node(node)
         self._wait("the nodes", lambda: self.idle_nodes() == len(self.nodes))
+
+    def _start_accounts(self) -> None:
+        data, socket_ = self.folder / "db", self.folder / "db.socket"
+        user = "root" if os.geteuid() == 0 else os.environ.get("USER", "")
+        made = ("--no-defaults", f"--user={user}", f"--datadir={data}")
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(
+            [
+                "mariadb-install-db",
+                *made,
+                "--auth-root-authentication-method=socket",
+                "--skip-test-db",
+            ],
+            check=True,
+            env=self.environment,
+            **quiet,  # type: ignore[call-overload]
+        )
+        self._spawn(
+            "mariadbd",
+            *made,
+            f"--socket={socket_}",
+            "--bind-address=127.0.0.1",
+            f"--port={self.ports[2]}",
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-lock-wait-timeout=900",
+        )
+        self._wait("MariaDB", socket_.exists)
+        words = "create database slurm_acct_db;" + "".join(
+            f"create user slurm@'{host}' identified by 'only-here';"
+            f"grant all on slurm_acct_db.* to slurm@'{host}';"
+            for host in ("127.0.0.1", "localhost")
+        )
+        subprocess.run(
+            ["mariadb", "--no-defaults", f"--socket={socket_}", "-e", words],
+            check=True,
+            env=self.environment,
+            **quiet,  # type: ignore[call-overload]
+        )
+        conf = self.folder / "slurmdbd.conf"
+        conf.touch(mode=0o600)
+        conf.write_text(slurmdbd_conf(self.folder, self.ports))
+        self._spawn("slurmdbd", "-D")
+        self._wait("slurmdbd", lambda: self.call("sacctmgr", "-n", "show", "cluster")[0] == 0)
+        self.call("sacctmgr", "-i", "add", "cluster", "hindmost")
 
     def _spawn(self, *words: str, name: str = "") -> None:
         self._started[name or words[0]] = daemons.spawn(self.folder, *words)
@@ -173,6 +234,11 @@ class Cluster:
             if each.stdin is not None:
                 each.stdin.close()
             each.wait(timeout=10)
+        for node in self.nodes:
+            for group in Path("/sys/fs/cgroup").glob(f"*/slurm_{node}"):
+                for inner in sorted((*group.glob("**/"), group), reverse=True):
+                    with suppress(OSError):
+                        inner.rmdir()
 
 
 def free_ports(count: int) -> list[int]:

@@ -16,6 +16,8 @@ def slurm_conf(
     ports: list[int],
     *,
     nodes: list[str],
+    accounts: bool,
+    cgroups: bool,
     min_job_age_s: int,
     addresses: Mapping[str, str],
 ) -> str:
@@ -55,16 +57,65 @@ def slurm_conf(
         "JobAcctGatherFrequency=2",
         "JobCompType=jobcomp/none",
         "PartitionName=debug Nodes=ALL Default=YES MaxTime=60 DefaultTime=5 State=UP",
-        "ProctrackType=proctrack/linuxproc",
-        f"TaskPlugin=task/{'none' if addresses else 'affinity'}",
-        "JobAcctGatherType=jobacct_gather/linux",
-        "SelectTypeParameters=CR_Core",
     ]
+    if cgroups:
+        lines += [
+            "ProctrackType=proctrack/cgroup",
+            "TaskPlugin=task/affinity,task/cgroup",
+            "JobAcctGatherType=jobacct_gather/cgroup",
+            "SelectTypeParameters=CR_Core_Memory",
+            "DefMemPerCPU=200",
+        ]
+    else:
+        lines += [
+            "ProctrackType=proctrack/linuxproc",
+            f"TaskPlugin=task/{'none' if addresses else 'affinity'}",
+            "JobAcctGatherType=jobacct_gather/linux",
+            "SelectTypeParameters=CR_Core",
+        ]
+    if accounts:
+        lines += [
+            "AccountingStorageType=accounting_storage/slurmdbd",
+            "AccountingStorageEnforce=associations",
+            "AccountingStorageHost=127.0.0.1",
+            f"AccountingStoragePort={ports[1]}",
+            f"AccountingStoragePass={folder}/munge.socket",
+        ]
     lines += [
         f"NodeName={node} NodeHostname={node if addresses else host} "
         f"NodeAddr={addresses.get(node, LOCAL)} Port={port} "
         f"CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 "
         "RealMemory=1000 State=UNKNOWN"
-        for node, port in zip(nodes, ports[1:], strict=True)
+        for node, port in zip(nodes, ports[3:], strict=True)
     ]
     return "\n".join(lines) + "\n"
+
+
+def slurmdbd_conf(folder: Path, ports: list[int]) -> str:
+    """Return slurmdbd.conf, for a MariaDB that only this machine reaches."""
+    lines = [
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={folder}/munge.socket",
+        f"DbdHost={socket.gethostname().split('.')[0]}",
+        "DbdAddr=127.0.0.1",
+        f"DbdPort={ports[1]}",
+        f"SlurmUser={pwd.getpwuid(os.geteuid()).pw_name}",
+        f"LogFile={folder}/log/slurmdbd.log",
+        f"PidFile={folder}/slurmdbd.pid",
+        "StorageType=accounting_storage/mysql",
+        "StorageHost=127.0.0.1",
+        f"StoragePort={ports[2]}",
+        "StorageUser=slurm",
+        "StoragePass=only-here",
+        "StorageLoc=slurm_acct_db",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+CGROUP_CONF = """\
+CgroupPlugin=cgroup/v1
+CgroupMountpoint=/sys/fs/cgroup
+CgroupAutomount=no
+ConstrainCores=yes
+ConstrainRAMSpace=yes
+"""

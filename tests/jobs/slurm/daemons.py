@@ -73,6 +73,23 @@ def stop(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def stop_orphans() -> None:
+    """End what earlier test runs left that were killed."""
+    for folder in ROOT.glob("*"):
+        with suppress(OSError, ValueError):
+            pid, start = (folder / "owner").read_text().split()
+            if start_of(int(pid)) != start:
+                stop(folder)
+
+
+def start_of(pid: int) -> str:
+    """Return when a process began, so that another one of its number is not taken for it."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    return ""
+
+
 def guard(folder: Path) -> subprocess.Popen[bytes]:
     """Start a process that ends a Slurm when this one is gone, however it went."""
     return subprocess.Popen(

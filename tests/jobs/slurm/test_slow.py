@@ -1,19 +1,21 @@
-"""What takes minutes of a real Slurm's time: limits, and daemons that die."""
+"""What takes minutes of a real Slurm's time: limits, daemons that die, memories, accounts."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.jobs.scripts import script
-from tests.jobs.slurm.cluster import Cluster
+from tests.jobs.slurm.cluster import ACCOUNT_PROGRAMS, CannotStartError, Cluster, lacking
 from tests.jobs.slurm.conftest import start
 from tests.jobs.slurm.test_study import MACHINE
 from tests.jobs.slurm.waiting import submit, wait
 from tests.jobs.whole_study import STUDY, collected_after_a_stop, held, hold_to_no_answer
 
+from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.schedulers.slurm import SLURM
@@ -21,6 +23,8 @@ from hindmost.jobs.schedulers.slurm import SLURM
 pytestmark = pytest.mark.slurm_slow
 
 LIMIT_S = 120.0
+FORGOTTEN_S = 150.0
+"""Slurm looks once a minute for jobs that are older than MinJobAge."""
 
 Start = Callable[..., Cluster]
 
@@ -125,3 +129,60 @@ def test_a_study_whose_controller_dies_meanwhile(another: Start, tmp_path: Path)
 
     text = held(STUDY + MACHINE, tmp_path)
     collected_after_a_stop(tmp_path, text, SLURM, LIMIT_S, meanwhile=meanwhile, forgets=True)
+
+
+def test_jobs_that_slurm_forgot_without_accounts(another: Start, tmp_path: Path) -> None:
+    another(min_job_age_s=2)
+    id = submit(tmp_path / "x", "exit 0")
+    known = frozenset(JobState) - {JobState.UNKNOWN}
+    assert wait([id])[id].state is JobState.COMPLETED
+    assert wait([id], FORGOTTEN_S, while_in=known)[id].state is JobState.UNKNOWN
+
+
+def test_accounts_remember(another: Start, tmp_path: Path) -> None:
+    if missing := lacking(ACCOUNT_PROGRAMS):
+        pytest.skip(f"accounts need slurmdbd and mariadb-server (no {missing[0]})")
+    cluster = another(accounts=True, min_job_age_s=2)
+    folder = tmp_path / "x"
+    failed = submit(folder, "exit 7")
+    asleep = submit(folder, "exec sleep 100")
+    waiting = submit(folder, "exit 0", f"--dependency=afterany:{asleep}")
+    given_up = submit(
+        folder, "exit 0", f"--dependency=afterok:{failed}", "--kill-on-invalid-dep=yes"
+    )
+    ids = {
+        submit(folder, "exit 0"): JobState.COMPLETED,
+        failed: JobState.FAILED,
+        submit(folder, "exit 75"): JobState.LEFT,
+        given_up: JobState.DEPENDENCY,
+        asleep: JobState.CANCELLED,
+        waiting: JobState.CANCELLED,
+        "99999": JobState.UNKNOWN,
+    }
+    with pytest.raises(UsageError, match=r"sbatch refused .*Invalid account"):
+        submit(folder, "exit 0", "--account=nobody")
+    wait([asleep], while_in=frozenset({JobState.PENDING}))
+    SLURM.cancel([waiting, asleep])
+    wait(list(ids))
+    end = time.monotonic() + FORGOTTEN_S
+    while cluster.call("squeue", "--noheader", "--states=all")[1].strip():
+        assert time.monotonic() < end, "Slurm does not forget"
+        time.sleep(1)
+    found = SLURM.look(list(ids))
+    assert {id: job.state for id, job in found.items()} == ids, found
+    assert "no such job" in found["99999"].reason
+
+
+def test_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        cluster = Cluster(nodes=1, cgroups=True)
+    except CannotStartError as error:
+        pytest.skip(f"no memory limits on this machine: {str(error).splitlines()[0]}")
+    try:
+        monkeypatch.setenv("SLURM_CONF", str(cluster.folder / "slurm.conf"))
+        greedy = 'exec python3 -c "x = bytearray(600 << 20); print(len(x))"'
+        id = submit(tmp_path / "x", greedy, "--mem=60")
+        job = wait([id], 60.0)[id]
+        assert job.state is JobState.MEMORY, (job, (tmp_path / "x" / f"{id}.out").read_text())
+    finally:
+        cluster.stop()

@@ -8,34 +8,57 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.jobs.live_jobs import jobs_of_all_ends
 from tests.jobs.scripts import ARCHER, script
 from tests.jobs.slurm.cluster import Cluster
 from tests.jobs.slurm.waiting import submit, wait
 
+from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 from hindmost.jobs.schedulers.slurm import SLURM
+
+NEVER_WAS = "999999"
 
 
 @pytest.fixture(scope="module")
 def jobs(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Job]]:
-    """Return jobs of all ends."""
+    """Return jobs that end in all the ways that need no waiting, by what they are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLURM_CONF", str(cluster.folder / "slurm.conf"))
-        yield from jobs_of_all_ends(
-            SLURM,
-            submit,
-            tmp_path_factory.mktemp("jobs"),
-            never_was="999999",
-            on_second="--nodelist=n1",
-            depend="--dependency=",
-            more={
-                "too many nodes": ("--nodes=9",),
-                "too long": ("--time=5-0",),
-                "held": ("--hold",),
-                "given up": ("--dependency=afterok:{failed}", "--kill-on-invalid-dep=yes"),
-            },
-        )
+        folder = tmp_path_factory.mktemp("jobs")
+        failed = submit(folder, "exit 7")
+        asleep = submit(folder, "exec sleep 60", "--nodelist=n1")
+        waiting = submit(folder, "exit 0", f"--dependency=afterany:{asleep}")
+        dropped = submit(folder, "exit 0", f"--dependency=afterany:{asleep}")
+        ids = {
+            "done": submit(folder, "exit 0"),
+            "failed": failed,
+            "left": submit(folder, "exit 75"),
+            "killed": submit(folder, "kill -SEGV $$"),
+            "too many nodes": submit(folder, "exit 0", "--nodes=9"),
+            "too long": submit(folder, "exit 0", "--time=5-0"),
+            "held": submit(folder, "exit 0", "--hold"),
+            "never to begin": submit(folder, "exit 0", f"--dependency=afterok:{failed}"),
+            "given up": submit(
+                folder, "exit 0", f"--dependency=afterok:{failed}", "--kill-on-invalid-dep=yes"
+            ),
+        }
+        ended = wait(list(ids.values()))
+        held_back = SLURM.look([waiting])[waiting]
+        wait([asleep], while_in=frozenset({JobState.PENDING}))
+        running = SLURM.look([asleep])[asleep]
+        SLURM.cancel([NEVER_WAS, asleep, dropped, ids["done"]])
+        cancelled = wait([asleep, dropped])
+        yield {
+            **{name: ended[id] for name, id in ids.items()},
+            "running": running,
+            "waiting": held_back,
+            "cancelled": cancelled[asleep],
+            "dropped": cancelled[dropped],
+            "unknown": SLURM.look([NEVER_WAS])[NEVER_WAS],
+            "one of many": SLURM.look([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
+            "done still": SLURM.look([ids["done"]])[ids["done"]],
+        }
+        SLURM.cancel([waiting, dropped, *ids.values()])
 
 
 @pytest.mark.parametrize(
@@ -111,3 +134,21 @@ def test_cancelling_tells_the_driver(slurm: Cluster, tmp_path: Path) -> None:
     SLURM.cancel([id])
     assert wait([id])[id].state is JobState.CANCELLED
     assert "told" in output.read_text()
+
+
+def test_what_slurm_refuses(slurm: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"sbatch refused .*[Ii]nvalid partition"):
+        submit(tmp_path / "x", "exit 0", "--partition=gpu")
+
+
+def test_a_slurm_that_does_not_answer_is_no_answer(
+    slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (slurm.folder / "slurm.conf").read_text()
+    gone = tmp_path / "slurm.conf"
+    gone.write_text(
+        text.replace(f"SlurmctldPort={slurm.ports[0]}", "SlurmctldPort=1\nMessageTimeout=1")
+    )
+    monkeypatch.setenv("SLURM_CONF", str(gone))
+    with pytest.raises(MissingError, match="squeue"):
+        SLURM.look(["1"])

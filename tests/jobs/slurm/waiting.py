@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.jobs import live_jobs
-
+from hindmost.jobs.schedulers.scheduler import Job, JobState
 from hindmost.jobs.schedulers.slurm import SLURM
 
-wait = partial(live_jobs.wait, SLURM)
+GOING_ON = frozenset({JobState.PENDING, JobState.RUNNING})
 
 
 def submit(folder: Path, command: str, *directives: str) -> str:
@@ -19,3 +19,15 @@ def submit(folder: Path, command: str, *directives: str) -> str:
     lines = [f"#SBATCH {each}" for each in (f"--output={folder}/%j.out", *directives)]
     path.write_text("\n".join(("#!/bin/bash", *lines, command, "")))
     return SLURM.submit(path)
+
+
+def wait(
+    ids: Sequence[str], limit_s: float = 30.0, *, while_in: frozenset[JobState] = GOING_ON
+) -> dict[str, Job]:
+    """Return the jobs when none is in those states any longer."""
+    end = time.monotonic() + limit_s
+    while True:
+        jobs = SLURM.look(ids)
+        if not any(job.state in while_in for job in jobs.values()) or time.monotonic() > end:
+            return jobs
+        time.sleep(0.1)

@@ -151,6 +151,14 @@ def test_the_best_of_the_families_is_a_model_and_is_ranked(
     assert abs(model.predict().error_percent(solve_times().solve_time_s)) < 60
 
 
+def test_nodes_are_drawn_instead_of_ranks() -> None:
+    ranks = {m.name: m for m in fit_models(solve_times(), families=False).models}
+    nodes = {m.name: m for m in fit_models(solve_times(nodes=2), families=False).models}
+    for name in ("stationary-johnsonsu", "cramer"):
+        assert nodes[name].predict().seconds < ranks[name].predict().seconds
+    assert nodes["max-plus"].predict() == ranks["max-plus"].predict()
+
+
 def test_one_body_has_no_second_half() -> None:
     one = np.array([[1e-4, 2e-4]])
     times = solve_times(

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindmost.errors import DataError
-from hindmost.models.ranks.computation import Computation, ComputationScaling
-from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.ranks.efficiencies import Computation, ComputationScaling, Efficiencies
 from hindmost.records import to_document
 
 PRINTED = [
