@@ -3,7 +3,7 @@
 On a line along which all other parameters stand still, a sum of products is a constant plus terms
 of one parameter alone. So the term of each parameter that fits its lines best is found first, each
 line with a constant and a slope of its own. The search sets out from all sums of products of these,
-and from all products with the same exponents, as lines may be all noise where only products grow.
+and of plain proportion, as lines may be all noise where only products grow.
 Then it changes the best hypothesis in one parameter's exponents: of one term, of all terms that
 share them, or of a term more that is like one of the others, or like none; a term without
 exponents is gone. It goes on as long as one of the few best hypotheses is new. Weights are found as
@@ -123,14 +123,14 @@ def search_loop(
     points = axes.shape[2]
     column = np.empty(points)
     fitted = np.empty(points)
-    chosen = np.empty(axes.shape[0], np.int64)
+    chosen = np.full((2, axes.shape[0]), typical)
     for k in range(values.shape[0]):
         y, weight = values[k], weights[k]
         # Weights from the values: 1 / |y|^(2 gamma).
         for a in range(points):
             weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
         for axis in range(axes.shape[0]):
-            chosen[axis] = choose(y, weight, axes[axis], line[axis], typical)
+            chosen[0, axis] = choose(y, weight, axes[axis], line[axis], typical)
         best = (terms[k], coefficients[k], criterion[k])
         descend(axes, table, aim(y, weight, falls), chosen, best)
         if gamma != 0.0:
@@ -166,10 +166,10 @@ def descend(
     trial = np.zeros(MOST_PRODUCTS, np.int64)
     centre = np.zeros(MOST_PRODUCTS, np.int64)
     seen = np.zeros((MOST_STEPS, MOST_PRODUCTS), np.int64)
-    # Every sum of products in which each parameter has its best term once or not at all.
-    for code in range((many + 1) ** many):
+    # Every sum of products in which each parameter has its first term once or not at all.
+    for code in range(2 * (many + 1) ** many):
         trial[:] = NO_TERM
-        rest = code
+        rest = code // 2
         most = 0
         new = True
         for axis in range(many):
@@ -178,15 +178,8 @@ def descend(
             new = new and label <= most + 1  # each division once
             most = max(most, label)
             if label:
-                trial[label - 1] += chosen[axis] * base**axis
+                trial[label - 1] += chosen[code % 2, axis] * base**axis
         if new:
-            offer(trial, axes, table, target, best, room)
-    # Every product of some parameters with the same exponents.
-    for number in range(1, base):
-        for code in range(1, 2**many):
-            trial[:] = NO_TERM
-            for axis in range(many):
-                trial[0] += (code // 2**axis % 2) * number * base**axis
             offer(trial, axes, table, target, best, room)
     for step in range(MOST_STEPS):
         at = -1  # the best one from which the search did not go on yet
