@@ -67,7 +67,7 @@ def lacking_together(points: NDArray[np.float64]) -> int:
         usual.append(values[count.argmax()])
     off = int(((points != usual).sum(axis=1) >= 2).sum())
     many = points.shape[1]
-    return max(2**many - 1 - many - off, 0)
+    return int(max(2**many - 1 - many - off, 0))
 
 
 def interval_of(
