@@ -216,6 +216,7 @@ def chosen_loops(
         without_code |= each.without_code
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
+    callers = callers_of(contexts, names, first.loops)
     unsure = unseparated(contexts, candidates, first)
     name, every = wanted
     if name == FIND:
@@ -240,7 +241,9 @@ def chosen_loops(
                     share=min(chosen.share, 1.0),
                     few=chosen.few,
                     by_code=not any(part[0][-1] in without_code for part in chosen.parts),
-                    loops=list(loops_seen(chosen, found, names, candidates, unsure, whole_s)),
+                    loops=list(
+                        loops_seen(chosen, found, names, callers, candidates, unsure, whole_s)
+                    ),
                 )
             ),
         )
@@ -257,6 +260,7 @@ def loops_seen(
     chosen: Chosen,
     found: Sequence[Chosen],
     names: Mapping[Signature, str],
+    callers: Mapping[Signature, str],
     candidates: Mapping[Signature, Candidate],
     unsure: Collection[Signature],
     whole_s: float,
@@ -267,6 +271,8 @@ def loops_seen(
     ----------
     found : sequence of Chosen
         All that are chosen.
+    callers : mapping
+        As `callers_of` returns it.
     unsure : collection of Signature
         Loops that may have more iterations than are seen.
     whole_s : float
@@ -286,7 +292,7 @@ def loops_seen(
             role, of = roles.get(signature, ("phase" if longer else "", None))
             every = 1 if of is None else of.every
             if loop.iterates and (role or loop.share >= LEAST_SHARE):
-                yield LoopSeen(
+                seen = LoopSeen(
                     name=names[signature] if of is None else option_of(of, names),
                     role=role,
                     depth=depth,
@@ -295,6 +301,9 @@ def loops_seen(
                     seconds=loop.share * whole_s * every / loop.iterations,
                     share=min(loop.share, 1.0),
                 )
+                if signature in callers:
+                    seen["caller"] = callers[signature]
+                yield seen
             yield from within(signature, depth + loop.iterates)
 
     yield from within(None, 0)
@@ -375,6 +384,17 @@ def names_of(
         if like[name, tail]:
             found[signature] = f"{name} #{like[name, tail] + 1}"
     return found
+
+
+def callers_of(
+    contexts: CallContexts, names: Mapping[Signature, str], loops: Mapping[Signature, Loop]
+) -> dict[Signature, str]:
+    """Return from where the functions of loops are called that share their names with others."""
+    every = list(names.values())
+    above = {each: loops[each].key[0] for each, name in names.items() if every.count(name) > 1}
+    frames = {each: chain[-1] for each, chain in above.items() if chain}
+    places = places_of(contexts, list(frames.values()))
+    return {each: str(places[frame]) for each, frame in frames.items()}
 
 
 def _listed(

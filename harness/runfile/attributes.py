@@ -62,6 +62,8 @@ class LoopSeen(TypedDict):
     Attributes
     ----------
     name : str
+    caller : str
+        The place that its function is called from, if several loops have the name.
     role : str
         ``measured``, ``around`` or ``inside`` the measured one, another ``phase`` of the program;
         empty if it is none of these.
@@ -79,6 +81,7 @@ class LoopSeen(TypedDict):
     """
 
     name: str
+    caller: NotRequired[str]
     role: str
     depth: Count
     iterations: Count

@@ -129,6 +129,7 @@ class Header:
                 share = f"{percent(loop['share'], 0)} of the time" if said else ""
                 about = ", ".join(filter(None, (share, role)))
                 name = f"{'  ' * loop['depth'] if every else ''}{loop['name']}"
+                name += f" from {loop['caller']}" if "caller" in loop else ""
                 words.append(f"{name} {times}, {about}" if about else f"{name} {times}")
         return words
 

@@ -129,6 +129,9 @@ def test_the_iterations_are_those_of_the_program(
     ]
     if shape in ("chunks", "stages"):  # with output between, of each chunk or of some steps
         assert around == [(20, shape == "stages")]
+    if shape == "unrolled" and level == "-O2":  # calls of one function, told by their lines
+        callers = {each["caller"].rpartition(":")[0] for each in loop["loops"]}
+        assert callers == {"unrolled (loops.c"}
     if shape == "phases":
         assert [each["iterations"] for each in loop["loops"] if each["role"] == "phase"] == [150]
     close_books(run)
