@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.runs.figures.distributions import NamedTimes, density_in, histograms
 from hindmost.analysis.show.chart import Chart, Series
-from hindmost.analysis.show.palette import MOST_LINES
+from hindmost.analysis.show.palette import LINES
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import unit_for
 
@@ -74,7 +74,7 @@ def banded_histograms(
         NamedTimes(name, np.concatenate([each.ravel() for each in blocks]))
         for name, blocks in samples.items()
     ]
-    drawn = histograms(named[:MOST_LINES], title=title, what=what)
+    drawn = histograms(named[: len(LINES)], title=title, what=what)
     scale = scale_of(drawn, named)
     return banded(drawn, [[scale * each for each in blocks] for blocks in samples.values()])
 

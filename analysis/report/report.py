@@ -71,7 +71,7 @@ from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
-from hindmost.analysis.show.palette import MOST_LINES
+from hindmost.analysis.show.palette import LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
 from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import UsageError
@@ -235,7 +235,7 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
                 f"{of_how_many(reduced[0])}."
             )
         )
-    elif len(members) <= MOST_LINES:
+    elif len(members) <= len(LINES):
         figure = next(each for each in COMPARISON_FIGURES if each.name == "ecdf")
         content = figure.make([each.run for fitted in members for each in fitted.runs])
         heading = "Distribution of iteration times"

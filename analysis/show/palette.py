@@ -33,7 +33,6 @@ FILL_OF = {
     "difference": 2,
 }
 """Fills of names that have the same one in every chart; others take those that are left."""
-MOST_LINES = len(LINES)
 COLOUR_MAP = "cividis"
 """Grows in lightness only, so that it reads the same without colour vision and in grey."""
 

@@ -19,6 +19,7 @@ from hindmost.analysis.runs.configuration import (
 )
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
+from hindmost.analysis.show.overview import LEAST_SHARE
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.targets import halo_bytes, probed_network
 from hindmost.errors import DataError, UsageError
@@ -39,8 +40,6 @@ from hindmost.text import counted, percent, seconds, signed_percent
 
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
-LEAST_SHARE = 0.0005
-"""Of a critical path, below which a part is not told."""
 EVENTS_PER_S = 5e6
 """Events of all ranks that replays pass in a second, measured on one core."""
 SCENARIOS = 4

@@ -21,6 +21,7 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
+from hindmost.analysis.runs.finding import MOST_SHOWN
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.overview import Judgement
@@ -31,8 +32,6 @@ from hindmost.models.changepoint.detection import FAIL, PASS
 from hindmost.models.significance import p_words
 from hindmost.text import percent, quantity, signed_percent
 
-MOST_LEADING = 2
-"""Series that the first screen draws."""
 HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
 
 
@@ -47,7 +46,7 @@ def leading_charts(study: HistoryStudy) -> list[Widget]:
     series = dict.fromkeys(judged.series.name for _, judged in changed)
     return [
         Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
-        for number, name in enumerate(list(series)[:MOST_LEADING])
+        for number, name in enumerate(list(series)[:MOST_SHOWN])
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import QUANTILES, Chart, Quantity, Series, worth_showing
-from hindmost.analysis.show.palette import MOST_LINES
+from hindmost.analysis.show.palette import LINES
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.law import fit_johnsonsu
 from hindmost.text import unit_for
@@ -172,7 +172,7 @@ def laws_over_each_other(
         More samples than colours and dashes can distinguish.
     """
     alone = histograms(samples, title=title, what=what, shown=MOST_WITH_LAWS)
-    both = 2 * len(samples) <= MOST_LINES
+    both = 2 * len(samples) <= len(LINES)
     every = np.concatenate([sample.times.ravel() for sample in samples])
     series: list[Series] = []
     for sample, steps in zip(samples, alone.series, strict=True):
@@ -186,9 +186,9 @@ def laws_over_each_other(
 
 def check_number(samples: Sequence[NamedTimes]) -> None:
     """Refuse more samples than one figure can distinguish."""
-    if len(samples) > MOST_LINES:
+    if len(samples) > len(LINES):
         raise UsageError(
-            f"{len(samples)} curves in one figure are too many; choose up to {MOST_LINES}."
+            f"{len(samples)} curves in one figure are too many; choose up to {len(LINES)}."
         )
 
 
