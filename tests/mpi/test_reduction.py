@@ -28,6 +28,8 @@ from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
 
 pytestmark = pytest.mark.mpi
+REPOSITORY = Path(__file__).parents[2]
+"""For scripts: what they draw stands beside the benchmarks."""
 
 CLUSTER = """
 import json, sys, time
@@ -36,6 +38,8 @@ from mpi4py import MPI
 from hindmost.harness.reduction.decide import RankReductions
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
+
+sys.path.insert(0, REPOSITORY)
 from benchmarks.synthetic.populations import draw_population
 
 world = MPI.COMM_WORLD
@@ -76,7 +80,9 @@ for count in (1, 3):
 def on_four(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what 1 and 3 of 4 ranks found, and the files that all four wrote."""
     folder = tmp_path_factory.mktemp("four")
-    done = starter(folder)(4, folder, script=CLUSTER + TWICE)
+    done = starter(folder)(
+        4, folder, script=CLUSTER.replace("REPOSITORY", repr(str(REPOSITORY))) + TWICE
+    )
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
     return told
