@@ -138,8 +138,8 @@ def problem(found: Outcome, program: str) -> str:
         )
     if not found.processes:
         return (
-            f"Nothing was recorded: {program} made no call of MPI_Init that hindmost sees. It is "
-            "not an MPI program, or MPI is linked statically into it: link libmpi dynamically, or "
-            "link the recorder into the program as well: hindmost attach --print link."
+            f"Nothing was recorded: {program} made no call of MPI_Init that hindmost sees. It "
+            "ended before, is not an MPI program, or MPI is linked statically into it: link libmpi "
+            "dynamically, or link the recorder into the program: hindmost attach --print link."
         )
     return ""
