@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.check_bodies import places_of
+from hindmost.analysis.runs.check_bodies import named, places_of
 from hindmost.analysis.runs.cores import HALF_AS_FAST
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
@@ -25,6 +25,7 @@ from hindmost.analysis.runs.tallies import (
 )
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
 from hindmost.text import percent, seconds
@@ -63,7 +64,7 @@ class Stretch:
     grows : int array, shape (rank,)
         1 if the last is above what nine in ten of the first iterations take, and three in four of
         the last above the first, or the quickest of the last agree and are above the first's; 2 if
-        these are by as much as quickest ones may differ, or are twice the first's.
+        these are twice the first's.
     recurring : dict of int to tuple of Recurring
         By rank, iterations that come back longer; of ranks whose work varies.
     """
@@ -266,8 +267,7 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, float
         return beyond_s, quickest_s, quick_s, begin_s, end_s, 0
     clear = begin_s < usual_s < end_s and begin_s < later_s
     agree = first_s < last_s and later_s <= STEADY * last_s
-    sure = last_s > (STEADY if agree else HALF_AS_FAST) * first_s
-    grows = 2 if sure else int(clear or agree)
+    grows = 2 if last_s > HALF_AS_FAST * first_s else int(clear or agree)
     return beyond_s, quickest_s, quick_s, begin_s, end_s, grows
 
 
@@ -300,7 +300,7 @@ def growth_words(
     disturbed: bool,
     places: bool = True,
 ) -> str:
-    """Say on which rank and between which calls work grows most; empty if nowhere.
+    """Say on which ranks and between which calls work grows most; empty if nowhere.
 
     Parameters
     ----------
@@ -318,10 +318,18 @@ def growth_words(
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
     if grown[at, rank] * (run.bodies // 3) < least_s:
         return ""
-    begin_s, end_s = (each[rank] for each in (growing[at].begin_s, growing[at].end_s))
+    ranks = np.flatnonzero(grown[at] >= MOST_OF_ALL * grown[at, rank])
+    begin_s, end_s = (
+        float(each[ranks].mean()) for each in (growing[at].begin_s, growing[at].end_s)
+    )
     where = f" {growing[at]}" if places else " in one place"
-    perhaps = ", perhaps through a disturbance" if disturbed and growing[at].grows[rank] < 2 else ""
+    perhaps = (
+        ", perhaps through a disturbance"
+        if disturbed and growing[at].grows[ranks].max() < 2
+        else ""
+    )
+    whose = named(np.asarray(run.kept_ranks)[ranks])
     return (
-        f"Work of rank {run.kept_ranks[rank]}{where} grows from {seconds(begin_s)} to "
-        f"{seconds(end_s)} an iteration{perhaps}."
+        f"Work of {whose}{where} grows from {seconds(begin_s)} to {seconds(end_s)} an "
+        f"iteration{perhaps}."
     )

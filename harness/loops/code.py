@@ -11,8 +11,8 @@ import ast
 import bisect
 import re
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -26,10 +26,19 @@ except ImportError:  # loops are then those that the order of calls shows
 
 NOT_THE_PROGRAM = re.compile(r"/mpi4py/|/(libc|ld-linux)[-.][^/]*$")
 """Modules between a program and MPI, or before it, whose loops are none of the program's."""
-_LOAD, _NOTE, _BUILD_ID = 1, 4, 3
+_LOAD, _DYNAMIC, _NOTE, _BUILD_ID = 1, 2, 4, 3
 NO_RETURN = -1
 """In place of where a jump leads: nowhere, it ends the program."""
 _MACHINES = {62: "x86", 183: "arm64"}
+_STRINGS, _SYMBOLS, _RELOCATIONS = 5, 6, ((23, 2), (7, 8))
+"""Entries of the dynamic section: tables, and where each table of relocations is, with its size."""
+_STUB = re.compile(rb"(\xf3\x0f\x1e\xfa)?\xf2?\xff\x25")
+ENDS_THE_PROGRAM = re.compile(
+    r"(_?exit|_Exit|quick_exit|abort|(__)?(sig)?longjmp\w*|__assert_\w*fail|__stack_chk_fail|"
+    r"__chk_fail|__cxa_(re)?throw\w*|__cxa_bad_\w+|_Unwind_Resume|_ZSt9terminatev|_ZSt\d+__throw_\w+|"
+    r"_gfortran_(error_)?stop_\w+|_gfortran_(runtime|os)_error\w*|_gfortran_(exit|abort)\w*)"
+)
+"""Functions of libraries that do not return: what lies behind their calls belongs to other ways."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,12 +247,15 @@ class ElfFile:
         Virtual address, offset in the file and bytes of what is loaded.
     build_id : str
         Hexadecimal digits; empty if it has none.
+    imported : dict of int to str
+        By virtual address, the symbol whose address is written there when the program starts.
     """
 
     data: bytes
     machine: str
     segments: tuple[tuple[int, int, int], ...]
     build_id: str
+    imported: dict[int, str] = field(default_factory=dict)
 
     def code(self, address: int, size: int) -> bytes:
         """Return the bytes at a virtual address; none if they are not in the file."""
@@ -251,6 +263,23 @@ class ElfFile:
             if begin <= address and address + size <= begin + length:
                 return self.data[offset + address - begin :][:size]
         return b""
+
+    def text(self, address: int) -> str:
+        """Return the text at a virtual address; empty if it is not in the file."""
+        for begin, offset, length in self.segments:
+            if begin <= address < begin + length:
+                at = offset + address - begin
+                return self.data[at : self.data.find(b"\0", at)].decode(errors="replace")
+        return ""
+
+    def called(self, address: int) -> str:
+        """Return the function of another library that a call leads to; empty if it is none."""
+        code = self.code(address, 16)
+        stub = _STUB.match(code) if self.machine == "x86" else None
+        if stub is None:
+            return ""
+        (off,) = struct.unpack_from("<i", code, stub.end())
+        return self.imported.get(address + stub.end() + 4 + off, "")
 
 
 @cache
@@ -275,7 +304,24 @@ def elf_file(module: Module) -> ElfFile | None:
         build_id=next(filter(None, map(_build_id, notes)), ""),
     )
     known = (found.build_id, f"{status.st_size}:{status.st_mtime_ns}")
-    return found if module.identity in known else None
+    if module.identity not in known:
+        return None
+    dynamic = [found.code(header[3], header[5]) for header in headers if header[0] == _DYNAMIC]
+    return replace(found, imported=_imported(found, dynamic[0]) if dynamic else {})
+
+
+def _imported(file: ElfFile, dynamic: bytes) -> dict[int, str]:
+    """Return the symbols that a file imports; see `ElfFile`."""
+    entries = dict(struct.iter_unpack("<QQ", dynamic[: len(dynamic) // 16 * 16]))
+    found: dict[int, str] = {}
+    for table, size in _RELOCATIONS:
+        relocations = file.code(entries.get(table, 0), entries.get(size, 0))
+        for slot, what, _ in struct.iter_unpack("<QQq", relocations[: len(relocations) // 24 * 24]):
+            symbol = file.code(entries.get(_SYMBOLS, 0) + 24 * (what >> 32), 4)
+            if what >> 32 and symbol:
+                (name,) = struct.unpack("<I", symbol)
+                found[slot] = file.text(entries.get(_STRINGS, 0) + name)
+    return found
 
 
 def _build_id(notes: bytes) -> str:
@@ -301,11 +347,14 @@ def compiled(module: Module, begin: int, size: int) -> Compiled | None:
         "arm64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
     }[file.machine]
     instructions = capstone.Cs(*how).disasm_lite(file.code(begin, size), begin)
-    return blocks_of(instructions, begin, begin + size)
+    return blocks_of(instructions, begin, begin + size, file.called)
 
 
 def blocks_of(
-    instructions: Iterable[tuple[int, int, str, str]], begin: int, end: int
+    instructions: Iterable[tuple[int, int, str, str]],
+    begin: int,
+    end: int,
+    called: Callable[[int], str] = lambda _: "",
 ) -> Compiled | None:
     """Return the blocks of a function.
 
@@ -314,6 +363,8 @@ def blocks_of(
     instructions : iterable of address, bytes, mnemonic and operands
     begin, end : int
         Virtual addresses.
+    called : callable
+        Names the function of a library that a call leads to, by what is called.
     """
     leaders = {begin}
     # By the address behind each jump: where it is, where it leads, and whether control may go on.
@@ -326,6 +377,9 @@ def blocks_of(
             target = _address(operands)
             if target is not None:
                 targets[following] = target
+                if ENDS_THE_PROGRAM.fullmatch(called(target)):
+                    jumps[following] = (address, NO_RETURN, False)
+                    leaders.add(following)
         elif _is_jump(name):
             target = _address(operands)
             always = name.startswith("jmp") or name in ("b", "br")
@@ -366,7 +420,7 @@ def is_stub(module: Module, address: int) -> bool:
     code = b"" if file is None else file.code(address, 16)
     if file is not None and file.machine == "arm64":
         return code[:1] == b"\x10" or code[4:5] == b"\x10"  # adrp x16, perhaps behind bti
-    return re.match(rb"(\xf3\x0f\x1e\xfa)?\xf2?\xff\x25", code) is not None
+    return _STUB.match(code) is not None
 
 
 def _is_jump(name: str) -> bool:

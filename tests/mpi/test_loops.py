@@ -23,6 +23,7 @@ from tests.programs.attaching import (
 import hindmost
 from hindmost.cli import main
 from hindmost.errors import DataError
+from hindmost.harness.loops.code import compiled, elf_file
 from hindmost.harness.loops.names import places_of
 from hindmost.harness.runfile.contexts import CallContexts, Module
 from hindmost.harness.runfile.reader import Run
@@ -229,6 +230,41 @@ def test_a_function_without_a_symbol_has_not_that_of_another(tmp_path: Path) -> 
     said = dict(zip(begins, (named[at].function for at in range(3)), strict=True))
     assert (said["first"], said["third"]) == ("first", "third")
     assert said["second"] == f"library.so+{begins['second'] + 3:#x}"
+
+
+ENDING = """
+#include <stdlib.h>
+int sum(int count) {
+  int all = 0;
+  for (int at = 0; at < count; at++) {
+    if (at == 77) abort();
+    all += rand();
+  }
+  return all;
+}
+"""
+
+
+def test_nothing_follows_a_call_that_ends_the_program(tmp_path: Path) -> None:
+    (tmp_path / "code.c").write_text(ENDING)
+    library = tmp_path / "code.so"
+    words = [current_stack().mpicc, "-O1", "-shared", "-fPIC", "-o", library, tmp_path / "code.c"]
+    subprocess.run(words, check=True, timeout=60)
+    listed = subprocess.run(("nm", "-S", library), capture_output=True, text=True, check=True)
+    (row,) = (line.split() for line in listed.stdout.splitlines() if line.endswith(" sum"))
+    known = library.stat()
+    module = Module(path=str(library), identity=f"{known.st_size}:{known.st_mtime_ns}")
+    file, function = elf_file(module), compiled(module, int(row[0], 16), int(row[1], 16))
+    assert file is not None
+    assert function is not None
+    follow = {
+        file.called(target): function.graph.successors[function.block(place)]
+        for place, target in function.targets.items()
+    }
+    if file.machine == "x86":  # of others it is not known
+        assert set(follow) == {"abort", "rand"}
+        assert not follow["abort"]
+    assert len(function.graph.loops) == 1
 
 
 def test_loops_of_python(found: dict[str, list[Run]]) -> None:
