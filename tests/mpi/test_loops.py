@@ -248,7 +248,7 @@ int sum(int count) {
 def test_nothing_follows_a_call_that_ends_the_program(tmp_path: Path) -> None:
     (tmp_path / "code.c").write_text(ENDING)
     library = tmp_path / "code.so"
-    words = [current_stack().mpicc, "-O1", "-shared", "-fPIC", "-o", library, tmp_path / "code.c"]
+    words = (current_stack().mpicc, "-O1", "-shared", "-fPIC", "-o", library, tmp_path / "code.c")
     subprocess.run(words, check=True, timeout=60)
     listed = subprocess.run(("nm", "-S", library), capture_output=True, text=True, check=True)
     (row,) = (line.split() for line in listed.stdout.splitlines() if line.endswith(" sum"))
