@@ -261,7 +261,8 @@ class ElfFile:
         """Return the bytes at a virtual address; none if they are not in the file."""
         for begin, offset, length in self.segments:
             if begin <= address and address + size <= begin + length:
-                return self.data[offset + address - begin :][:size]
+                at = offset + address - begin
+                return self.data[at : at + size]
         return b""
 
     def text(self, address: int) -> str:
@@ -317,9 +318,9 @@ def _imported(file: ElfFile, dynamic: bytes) -> dict[int, str]:
     for table, size in _RELOCATIONS:
         relocations = file.code(entries.get(table, 0), entries.get(size, 0))
         for slot, what, _ in struct.iter_unpack("<QQq", relocations[: len(relocations) // 24 * 24]):
-            symbol = file.code(entries.get(_SYMBOLS, 0) + 24 * (what >> 32), 4)
-            if what >> 32 and symbol:
-                (name,) = struct.unpack("<I", symbol)
+            if at := what >> 32:
+                symbol = file.code(entries.get(_SYMBOLS, 0) + 24 * at, 4)
+                (name,) = struct.unpack("<I", symbol.ljust(4, b"\0"))
                 found[slot] = file.text(entries.get(_STRINGS, 0) + name)
     return found
 
