@@ -20,6 +20,7 @@ from hindmost.analysis.runs.finding import (
 )
 from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
+from hindmost.analysis.verbs.history import add_selection
 from hindmost.errors import DataError
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
@@ -52,16 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("first", metavar="A", help="the baseline: a file or folder of results")
     parser.add_argument("second", metavar="B", help="the results to compare with it")
-    for name in ("machine", "case", "timer"):
-        parser.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
-    parser.add_argument(
-        "--larger-is-better",
-        action="append",
-        metavar="TIMER",
-        default=[],
-        help="count a fall of this timer as the change for the worse; * and ? are wildcards; "
-        "repeatable (default: rates, recognised by name and unit)",
-    )
+    add_selection(parser)
     parser.add_argument(
         "--fail-above",
         metavar="SHARE",

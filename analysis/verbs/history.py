@@ -84,16 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--format", action="append", help="format of the files (default: by content); repeatable"
     )
-    for name in ("machine", "case", "timer"):
-        reading.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
-    reading.add_argument(
-        "--larger-is-better",
-        action="append",
-        metavar="TIMER",
-        default=[],
-        help="count a fall of this timer as the change for the worse; * and ? are wildcards; "
-        "repeatable (default: rates, recognised by name and unit)",
-    )
+    add_selection(reading)
     judging = parser.add_argument_group("how to judge")
     judging.add_argument(
         "--method",
@@ -142,6 +133,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list",
         action="store_true",
         help="list the acknowledgements and the changes that they match",
+    )
+
+
+def add_selection(parser: argparse._ActionsContainer) -> None:
+    """Declare which series are read, and what is worse for them: also of ``hindmost compare``."""
+    for name in ("machine", "case", "timer"):
+        parser.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
+    parser.add_argument(
+        "--larger-is-better",
+        action="append",
+        metavar="TIMER",
+        default=[],
+        help="count a fall of this timer as the change for the worse; * and ? are wildcards; "
+        "repeatable (default: rates, recognised by name and unit)",
     )
 
 
