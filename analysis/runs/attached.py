@@ -216,11 +216,11 @@ class AttachedRun(JudgedRun):
         own, others = (
             percent(float(of.mean()), 0) for of in (share[worst], np.delete(share, worst))
         )
-        waits = f" Messages and collectives take {own} of its time, {others} of the others'."
-        waits *= "waits" not in self.left_out
+        waits = where = ""
+        if "waits" not in self.left_out:
+            waits = f" Messages and collectives take {own} of its time, {others} of the others'."
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
         when = " in its quickest iterations, too" if judged.quickest else ""
-        where = ""
         if "places" not in self.left_out:
             where = extra_words(self.stretches, worst, quickest=judged.quickest)
         doubt = self.doubt() or self.of_node(worst)

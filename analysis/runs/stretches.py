@@ -267,7 +267,7 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, float
         return beyond_s, quickest_s, quick_s, begin_s, end_s, 0
     clear = begin_s < usual_s < end_s and begin_s < later_s
     agree = first_s < last_s and later_s <= STEADY * last_s
-    grows = 2 if last_s > HALF_AS_FAST * first_s else int(clear or agree)
+    grows = 2 if 0.0 < HALF_AS_FAST * first_s < last_s else int(clear or agree)
     return beyond_s, quickest_s, quick_s, begin_s, end_s, grows
 
 
@@ -322,10 +322,10 @@ def growth_words(
     begin_s, end_s = (
         float(each[ranks].mean()) for each in (growing[at].begin_s, growing[at].end_s)
     )
-    where = f" {growing[at]}" if places else " in one place"
+    where = f" {growing[at]}" if places else " in one place (--ranks names it)"
     perhaps = (
         ", perhaps through a disturbance"
-        if disturbed and growing[at].grows[ranks].max() < 2
+        if disturbed and growing[at].grows[ranks].min() < 2
         else ""
     )
     whose = named(np.asarray(run.kept_ranks)[ranks])
