@@ -328,6 +328,11 @@ def always(_: Any) -> bool:
     return True
 
 
+def constant(loop: Candidate) -> bool:
+    """Tell whether a loop has the same number of iterations each time, as it is."""
+    return min(each.constant for each in loop.ranks) >= nearly_all
+
+
 def all_calls(loop: Loop, calls: ContextCalls) -> int:
     """Count the calls in a loop with those of MPI-IO."""
     return calls_inside(loop, replace(calls, writes=np.zeros_like(calls.writes)))
@@ -348,7 +353,7 @@ def no_signature(loop: Loop, _: ContextCalls) -> Any:
     return np.zeros(0, np.bool_)
 
 
-merged = choice._merged
+merged, nearly_all = choice._merged, choice.NEARLY_ALL
 RULES = (
     Mechanism(name="iterations: at least 10", patches=((choice, "LEAST_ITERATIONS", 2),)),
     Mechanism(
@@ -388,11 +393,13 @@ RULES = (
     ),
     Mechanism(name="chunks", patches=((choice, "_steps_of", lambda *_: None),)),
     Mechanism(
-        name="chunks: most of the calls in steps", patches=((choice, "MOST_CALLS_INSIDE", 0.0),)
+        name="chunks: most of the calls in steps",
+        patches=((choice, "NEARLY_ALL", 0.0), (Candidate, "constant", property(constant))),
     ),
     Mechanism(name="chunks: calls without MPI-IO", patches=((choice, "calls_inside", all_calls),)),
     Mechanism(
-        name="chunks: a constant number of steps", patches=((choice, "CONSTANT_TRIPS", 0.0),)
+        name="chunks: a constant number of steps",
+        patches=((Candidate, "constant", property(always)),),
     ),
     Mechanism(name="chunks: at least 8 steps", patches=((choice, "LEAST_TRIPS", 2),)),
     Mechanism(

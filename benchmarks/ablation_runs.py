@@ -9,6 +9,7 @@ later iterations have.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from benchmarks.large_file import header, values
 from benchmarks.synthetic.solves import synthetic_solve
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs import attached, stretches
+from hindmost.analysis.runs import straggler, stretches
 from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.check import look_at
 from hindmost.analysis.runs.finding import WORTH_SAYING
@@ -159,8 +160,8 @@ def never(_: AttachedRun) -> float:
 
 
 OF_STRAGGLERS = (
-    Mechanism(name="5 % above the mean", patches=((attached, "MATTERS", 0.0),)),
-    Mechanism(name="1 % of the time", patches=((attached, "WORTH_SAYING", 0.0),)),
+    Mechanism(name="5 % above the mean", patches=((straggler, "MATTERS", 0.0),)),
+    Mechanism(name="1 % of the time", patches=((straggler, "WORTH_SAYING", 0.0),)),
     Mechanism(name="doubt", patches=((AttachedRun, "doubt", lambda _: ""),)),
     Mechanism(
         name="doubt: by the wait for cores", patches=((AttachedRun, "waited", property(never)),)
@@ -170,7 +171,7 @@ OF_STRAGGLERS = (
     ),
     Mechanism(
         name="doubt: by whether the kernel counts",
-        patches=((attached, "core_wait", lambda _: None),),
+        patches=((straggler, "core_wait", lambda _: None),),
     ),
 )
 
@@ -231,7 +232,7 @@ def of_any_work(work: Times) -> Any:
 COURSE = stretches.course
 OF_GROWTH = (
     Mechanism(name="above nine in ten of the first", patches=((stretches, "course", any_growth),)),
-    Mechanism(name="1 % of the time", patches=((attached, "WORTH_SAYING", 0.0),)),
+    Mechanism(name="1 % of the time", patches=((sys.modules[__name__], "WORTH_SAYING", 0.0),)),
     Mechanism(
         name="of work that was there at first", patches=((stretches, "course", of_any_work),)
     ),
