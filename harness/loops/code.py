@@ -33,7 +33,7 @@ _MACHINES = {62: "x86", 183: "arm64"}
 _STRINGS, _SYMBOLS, _RELOCATIONS = 5, 6, ((23, 2), (7, 8))
 """Entries of the dynamic section: tables, and where each table of relocations is, with its size."""
 _STUB = re.compile(rb"(\xf3\x0f\x1e\xfa)?\xf2?\xff\x25")
-ENDS_THE_PROGRAM = re.compile(
+DOES_NOT_RETURN = re.compile(
     r"(_?exit|_Exit|quick_exit|abort|(__)?(sig)?longjmp\w*|__assert_\w*fail|__stack_chk_fail|"
     r"__chk_fail|__cxa_(re)?throw\w*|__cxa_bad_\w+|_Unwind_Resume|_ZSt9terminatev|_ZSt\d+__throw_\w+|"
     r"_gfortran_(error_)?stop_\w+|_gfortran_(runtime|os)_error\w*|_gfortran_(exit|abort)\w*)"
@@ -378,7 +378,7 @@ def blocks_of(
             target = _address(operands)
             if target is not None:
                 targets[following] = target
-                if ENDS_THE_PROGRAM.fullmatch(called(target)):
+                if DOES_NOT_RETURN.fullmatch(called(target)):
                     jumps[following] = (address, NO_RETURN, False)
                     leaders.add(following)
         elif _is_jump(name):
