@@ -22,7 +22,8 @@ from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_n
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import MOST_CELLS
-from hindmost.harness.recorder.library import NOTED, NS, RECORD
+from hindmost.harness.recorder.library import NOTED, NS, RECORD, Flag
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
@@ -35,6 +36,8 @@ from hindmost.harness.runfile.bodies import (
     RankEvents,
 )
 
+OTHER_RANKS = 3
+"""The version of raw files since which records of messages name the other rank."""
 FINDING = "finding iterations"
 """What the person who waits is told."""
 
@@ -88,6 +91,10 @@ def recording_of(
     """
     facts = each.facts
     records = no_records() if numbers is None else each.array(Frame.RECORDS)[: facts.kept]
+    if raw.program.version < OTHER_RANKS:
+        records = records.copy()
+        receipts = (records["what"] < 0) & (records["phase"] == MPI_PHASES.index("halo"))
+        records["flags"][receipts] &= 0xFF & ~Flag.GROUP
     if numbers is not None and raw.contexts.known:
         noted = np.empty(records.size, NOTED)
         for name in RECORD.names or ():
@@ -111,7 +118,7 @@ def recording_of(
         clock=clock,
         mpi_seen=seen,
         injecting=injecting,
-        sources=tuple(each.array(Frame.SOURCES).tolist()),
+        world_ranks=tuple(each.array(Frame.WORLD_RANKS).tolist()),
         polls=facts.polls if facts.what == LOOP else 0,
         between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,
@@ -276,18 +283,19 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
     bodies = sum(len(each.kind) for each in known)
     if bodies * width > MOST_CELLS:
         return None, f"a body has {width:,} events, too many to keep of {bodies:,} bodies"
-    sources = tuple(dict.fromkeys(rank for each in known for rank in each.sources))
     names = [name for name in PADDING if any(each.knows(name) for each in known)]
     names = list(dict.fromkeys(("kind", "work", "duration", *names)))
     arrays = {
         name: np.full((bodies, width), PADDING[name], getattr(known[0], name).dtype)
         for name in names
     }
-    at = 0
+    at, messages = 0, []
     for each in known:
         rows, columns = each.kind.shape
-        own = each.arrays() | ({"needs": each.needs_by(sources)} if "needs" in names else {})
+        own = each.arrays()
         for name, array in arrays.items():
             array[at : at + rows, :columns] = own[name]
+        messages.append(each.messages.copy())
+        messages[-1]["body"] += np.where(messages[-1]["body"] >= 0, at, 0)
         at += rows
-    return RankEvents(sources=sources, **arrays), ""
+    return RankEvents(messages=np.concatenate(messages), **arrays), ""

@@ -121,7 +121,8 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
         Whether all ranks of the program take part, or it is no collective.
     """
     records, classes = recording.records, recording.call_classes
-    made = records[(records["what"] < 0) & ((records["flags"] & Flag.INCOMPLETE) == 0)]
+    no_call = (records["flags"] & (Flag.INCOMPLETE | Flag.FURTHER)) != 0
+    made = records[(records["what"] < 0) & ~no_call]
     number = -1 - made["what"].astype(np.int64)
     kept = ~np.isin(number, [at for at, each in enumerate(classes) if each in POLLS])
     made, number = made[kept], number[kept]

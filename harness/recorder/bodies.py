@@ -198,7 +198,11 @@ def assembled(
     known
         What else is known of them; see `RankBodies`.
     """
-    events, why_not = events_of_bodies(begin, end, calls, classes, recording.sources)
+    numbers = {world: rank for rank, world in enumerate(recording.world_ranks)}
+    events, why_not = events_of_bodies(begin, end, calls, classes, numbers or None)
+    if events is not None:
+        instants = events.messages["at_s"].astype(np.int64)
+        events.messages["at_s"] = recording.clock.since_zero(instants)
     if not recording.mpi_seen:
         events, why_not = None, "MPI calls were not seen"
     known.setdefault("start", recording.clock.since_zero(begin))

@@ -24,8 +24,10 @@ from hindmost.models.simulation.blocks import (
     KINDS,
     MATTERS,
     MOST_VALUES,
+    NO_GROUP,
     OWN_TIME,
     POST,
+    RECEIVE,
     REDUCE,
     SEND,
     WAITING,
@@ -304,8 +306,14 @@ def recorded_program(
     late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
     total_s = float(end[-1].max() - start[0].min())
     if early_s(released_s).max() > MATTERS * total_s:
-        # A message has left before its call ends, where the sender loses its core in the call.
+        # A message has left before its call ends, where the sender loses its core in the call; and,
+        # where it is known which one was received, before later ones of the same event.
         sent = np.where(OWN_TIME[block.kind][:, :, None], come, leave)
+        if block.group is not None:
+            receipts = (block.kind == RECEIVE)[:, None, :] & (block.group != NO_GROUP)
+            if receipts.any():
+                sends = (block.kind == SEND)[:, :, None]
+                sent = np.where(sends, come - block.work.transpose(0, 2, 1), sent)
         least = releases(start, block, come, sent, neighbours, exchanges_meet=meeting)
         refuse_contradictions(since_released(block, come, leave, least), block.kind, total_s)
     begins = np.union1d([0], np.flatnonzero(block.cycle_begins))
