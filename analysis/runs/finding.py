@@ -13,7 +13,7 @@ from typing import Literal
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.analysis.show.table import WIDTH
 from hindmost.errors import DataError
-from hindmost.text import counted, unbroken
+from hindmost.text import by_number, counted, unbroken
 
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
@@ -187,7 +187,7 @@ def findings_in(paths: Iterable[Path]) -> list[Finding]:
     files = [
         file
         for path in paths
-        for file in (sorted(path.rglob("*.h5")) if path.is_dir() else [path])
+        for file in (sorted(path.rglob("*.h5"), key=by_number) if path.is_dir() else [path])
         if file.match("*.h5") and file.is_file()
     ]
     if not files:  # other formats do not wait for HDF5

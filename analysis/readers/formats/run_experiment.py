@@ -3,8 +3,8 @@
 A kernel is a solver on a workload, and all other differences between runs except parameters:
 restart, options, software, machine. Its size is the one that changes least often: over ranks, the
 unknowns of a strong scaling study and the unknowns per rank of a weak one. Host names do not
-separate kernels, since a study over ranks goes over hosts. Repeats of a configuration are
-repetitions.
+separate kernels, since a study over ranks goes over hosts, nor does what follows the parameters: a
+process grid, the matrix type of one rank. Repeats of a configuration are repetitions.
 """
 
 from __future__ import annotations
@@ -18,15 +18,12 @@ from hindmost.analysis.readers.run_parameters import (
     DEFAULT_PARAMETER,
     PARAMETERS,
     check_names,
+    given_name,
     number,
     parameter,
 )
-from hindmost.analysis.runs.configuration import (
-    GROWS,
-    LONGEST_WORD,
-    apart,
-    configuration,
-)
+from hindmost.analysis.runs.configuration import apart
+from hindmost.analysis.runs.over_ranks import identifying, size_of
 from hindmost.analysis.runs.read import incomplete, why_twice
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
@@ -92,18 +89,23 @@ def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
     return [min(known, key=kinds.__getitem__)]
 
 
-def _name_parts(run: Run, chosen: tuple[str, ...]) -> dict[str, str]:
-    """Return what distinguishes a run from others, without sizes and parameters."""
-    parts = configuration(run)
-    follow = (part for name in chosen for part in FOLLOWS.get(name, ()))
-    for name in ("workload", "solver", *GROWS, *chosen, *follow):
-        parts.pop(name, None)
-    if "machine" in parts:
-        parts["machine file"] = parts.pop("machine")
-    machine = run.header.environment.get("machine")
-    if isinstance(machine, dict):
-        parts["machine"] = f"{machine.get('cpu_model')}, {machine.get('cores')} cores"
-    return parts
+def _name_parts(runs: list[Run], chosen: tuple[str, ...]) -> list[dict[str, str]]:
+    """Return what distinguishes each run from others, without sizes and parameters."""
+    points = [
+        (*(parameter(run, name) for name in chosen), size_of(run) or 0.0) for run in runs
+    ]
+    follow = {part for name in chosen for part in FOLLOWS.get(name, ())}
+    known = []
+    for run, parts in zip(runs, identifying(runs, points), strict=True):
+        for name in ("workload", "solver", *follow, *(given_name(parts, each) for each in chosen)):
+            parts.pop(name, None)
+        if "machine" in parts:
+            parts["machine file"] = parts.pop("machine")
+        machine = run.header.environment.get("machine")
+        if isinstance(machine, dict):
+            parts["machine"] = f"{machine.get('cpu_model')}, {machine.get('cores')} cores"
+        known.append(parts)
+    return known
 
 
 def _base(run: Run, chosen: tuple[str, ...]) -> str:
@@ -126,7 +128,7 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
     numbers: dict[str, None] = {}
     for base, places in alike.items():
         members = [runs[at] for at in places]
-        parts = [_name_parts(run, chosen) for run in members]
+        parts = _name_parts(members, chosen)
         varying = apart(parts)
         sizes = [
             size
@@ -139,10 +141,7 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
         }
         for at, run, part in zip(places, members, parts, strict=True):
             words = [f"{_size(run, size)} {WORDS[size]}" for size in sizes]
-            words += [
-                f"{key} {part[key][:LONGEST_WORD]}" if key in part else f"no {key}"
-                for key in varying
-            ]
+            words += [f"{key} {part[key]}" if key in part else f"no {key}" for key in varying]
             titles[at] = ", ".join([base, *words])
     return titles, list(numbers)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hindmost.analysis.runs.configuration import GROWS, configuration, injected_noise
+from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
+from hindmost.analysis.runs.over_ranks import RankSeries, grouped, series_over_ranks
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.efficiencies import ComputationScaling
+from hindmost.models.ranks.efficiencies import Computation, ComputationScaling
 from hindmost.records import to_document
 
 SCALING = {
     "strong": "strong scaling",
     "weak": "weak scaling",
     "by size": "relative to the cells of all cycles",
+    "other": "problem sizes that do not compare",
 }
 
 
@@ -27,14 +29,14 @@ class ScalingColumn:
     ----------
     of : RunEfficiencies
         Of the run of median solve time.
-    runs : int
-        Number of repeats.
+    times_s : tuple of float
+        Solve times of its repeats, in seconds, ascending.
     scaling : ComputationScaling or None
         Relative to the first column; None if the efficiency of either is withheld.
     """
 
     of: RunEfficiencies
-    runs: int
+    times_s: tuple[float, ...]
     scaling: ComputationScaling | None
 
     JSON = (
@@ -45,6 +47,11 @@ class ScalingColumn:
         "instructions=scaling.instructions ipc=scaling.ipc frequency=scaling.frequency "
         "counted_share=scaling.counted_share"
     )
+
+    @property
+    def runs(self) -> int:
+        """Number of repeats."""
+        return len(self.times_s)
 
     @property
     def ranks(self) -> int:
@@ -76,8 +83,9 @@ class KernelEfficiencies:
     title: str
     kind: str
     columns: tuple[ScalingColumn, ...]
+    assumed: tuple[str, ...] = ()
 
-    JSON = "title kind reference_ranks columns"
+    JSON = "title kind assumed reference_ranks columns"
 
     @property
     def reference_ranks(self) -> int:
@@ -86,74 +94,39 @@ class KernelEfficiencies:
 
 
 def efficiencies_over_ranks(runs: Iterable[Run]) -> list[KernelEfficiencies]:
-    """Group runs of the same kernel on different numbers of ranks, and compare them.
+    """Group runs of the same program on different numbers of ranks, and compare them.
 
-    Runs with the same number of unknowns are strong scaling; others with the same number of
-    unknowns per rank are weak scaling. A kernel on one number of ranks is a table of one column.
+    A program on one number of ranks is a table of one column.
     """
-    kernels: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in runs:
-        alike = sorted(part for part in configuration(run).items() if part[0] not in GROWS)
-        kernels.setdefault(tuple(alike), []).append(run)
-    return [
-        over_ranks(kind, members)
-        for alike in kernels.values()
-        for kind, members in strong_or_weak(alike)
-    ]
+    return [over_ranks(series) for series in series_over_ranks(runs)]
 
 
-def strong_or_weak(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
-    """Divide runs of a kernel into strong scaling, weak scaling, and others."""
-
-    def cut(some: Iterable[Run], *, a_rank: bool) -> list[list[Run]]:
-        sets: dict[float | None, list[Run]] = {}
-        for run in some:
-            unknowns = run.header.spec.get("unknowns")
-            size = unknowns / run.header.ranks if unknowns and a_rank else unknowns
-            sets.setdefault(size, []).append(run)
-        return list(sets.values())
-
-    strong = [each for each in cut(runs, a_rank=False) if several_ranks(each)]
-    left = [run for run in runs if not any(run in each for each in strong)]
-    weak = [each for each in cut(left, a_rank=True) if several_ranks(each)]
-    left = [run for run in left if not any(run in each for each in weak)]
-    return [
-        *((kind_of(each), each) for each in strong),
-        *(("weak", each) for each in weak),
-        *(("none", each) for each in cut(left, a_rank=False)),
-    ]
-
-
-def kind_of(runs: Sequence[Run]) -> str:
-    """Return the kind of scaling of runs with the same unknowns; by size if unknown."""
-    return "strong" if runs[0].header.spec.get("unknowns") else "by size"
-
-
-def several_ranks(runs: Sequence[Run]) -> bool:
-    """Tell whether runs are on more than one number of ranks."""
-    return len({run.header.ranks for run in runs}) > 1
-
-
-def over_ranks(kind: str, runs: Sequence[Run]) -> KernelEfficiencies:
+def over_ranks(series: RankSeries) -> KernelEfficiencies:
     """Compare the median run of every number of ranks with that of the fewest."""
-    by_ranks: dict[int, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.header.ranks, run.solve_time_s)):
-        by_ranks.setdefault(run.header.ranks, []).append(run)
-    middle = [efficiencies_of(each[(len(each) - 1) // 2]) for each in by_ranks.values()]
+    by_ranks = list(grouped(series.runs, lambda run: run.header.ranks).values())
+    middle = [efficiencies_of(each[(len(each) - 1) // 2]) for each in by_ranks]
+    works = [work_of(series.kind, each) for each in middle]
     return KernelEfficiencies(
-        title=title_of(kind, middle[0].run),
-        kind=kind,
+        title=title_of(series.kind, middle[0].run),
+        kind=series.kind,
+        assumed=series.assumed,
         columns=tuple(
             ScalingColumn(
                 of=of,
-                runs=len(repeats),
+                times_s=tuple(run.solve_time_s for run in repeats),
                 scaling=None
-                if of.withheld or middle[0].withheld
-                else ComputationScaling.against(of.computation, middle[0].computation),
+                if of.withheld or middle[0].withheld or series.kind == "other"
+                else ComputationScaling.against(work, works[0]),
             )
-            for of, repeats in zip(middle, by_ranks.values(), strict=True)
+            for of, work, repeats in zip(middle, works, by_ranks, strict=True)
         ),
     )
+
+
+def work_of(kind: str, of: RunEfficiencies) -> Computation:
+    """Return the work of a run with the size of its problem, in weak scaling that of its ranks."""
+    grown = kind == "weak" and not of.run.header.spec.get("unknowns")
+    return replace(of.computation, size=of.computation.size * (of.run.header.ranks if grown else 1))
 
 
 def title_of(kind: str, run: Run) -> str:

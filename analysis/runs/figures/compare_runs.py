@@ -140,7 +140,7 @@ def words_for(key: str, value: str | None) -> str:
     if value is None:
         return "" if key == SEEN else part_words(key, value)
     if key == SEEN:
-        return "" if value == "True" else "MPI not seen"
+        return "MPI not seen"
     if key == "restart" and value == "0":
         return ""
     if key in ("unknowns", "ranks", "iterations") and value.isdigit():
