@@ -28,6 +28,8 @@ from hindmost.analysis.runs.read import incomplete, why_twice
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.printable import shell_word
 
 SIZES = ("ranks", "unknowns", "unknowns-per-rank")
 """Any two of these give the third."""
@@ -159,6 +161,13 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
             f"Kernels are modelled over {DEFAULT_PARAMETER}; runs that differ in "
             f"{', '.join(others)} are separate kernels. To model over another parameter: "
             f"--parameter {others[0]}.",
+        )
+    counts = {run.header.ranks for run in runs}
+    if chosen == (DEFAULT_PARAMETER,) and 1 < len(counts) < LEAST_POINTS:
+        into.remarks.add(
+            "few numbers of ranks",
+            f"For speed-up and efficiency over {len(counts)} numbers of ranks: 'hindmost report "
+            f"{' '.join(dict.fromkeys(shell_word(path.parent) for path in paths))}'.",
         )
     for run, kernel in zip(runs, kernels, strict=True):
         point = tuple(parameter(run, name) for name in chosen)
