@@ -129,7 +129,11 @@ def is_ours(path: Path) -> bool:
 def _below(folder: Path, depth: int, remarks: Remarks) -> Iterator[Path]:
     """Yield the files in a folder and below, except hidden ones."""
     try:
-        inside = [path for path in sorted(folder.iterdir(), key=by_number) if not path.name.startswith(".")]
+        inside = [
+            path
+            for path in sorted(folder.iterdir(), key=by_number)
+            if not path.name.startswith(".")
+        ]
     except OSError as error:
         remarks.add(
             "folders that cannot be read",

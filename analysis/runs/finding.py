@@ -179,17 +179,22 @@ def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> lis
     return [Caution(text) for text in cautions(findings, topics)]
 
 
-def findings_in(paths: Iterable[Path]) -> list[Finding]:
-    """Return the findings of run files, also of those in folders; a copy counts once.
-
-    Other files and damaged ones are skipped: their reader reports them, and copies.
-    """
-    files = [
+def run_files_in(paths: Iterable[Path]) -> list[Path]:
+    """Return what may be run files among files, and in folders."""
+    return [
         file
         for path in paths
         for file in (sorted(path.rglob("*.h5"), key=by_number) if path.is_dir() else [path])
         if file.match("*.h5") and file.is_file()
     ]
+
+
+def findings_in(paths: Iterable[Path]) -> list[Finding]:
+    """Return the findings of run files, also of those in folders; a copy counts once.
+
+    Other files and damaged ones are skipped: their reader reports them, and copies.
+    """
+    files = run_files_in(paths)
     if not files:  # other formats do not wait for HDF5
         return []
     from hindmost.analysis.runs.check import findings_of

@@ -102,6 +102,4 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
         # The title names injected noise; only its absence is to be remarked.
         named = [key for key in apart(alike) if key != INJECTED or key not in kind]
         remarks.append(", ".join(part_words(key, kind.get(key)) for key in named))
-    return [
-        Group(tuple(members), remark) for members, remark in zip(ordered, remarks, strict=True)
-    ]
+    return [Group(tuple(members), remark) for members, remark in zip(ordered, remarks, strict=True)]

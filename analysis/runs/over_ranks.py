@@ -227,13 +227,7 @@ def scaled(
             - math.copysign(1.0, power) * math.log(run.header.ranks)
             for run in runs
         }
-        in_order = sorted(runs, key=lambda run: of_rank[id(run)])
-        near: list[list[Run]] = []
-        for run in in_order:
-            if near and of_rank[id(run)] - of_rank[id(near[-1][-1])] < ALIKE:
-                near[-1].append(run)
-            else:
-                near.append([run])
+        near = neighbours(runs, lambda run, sizes=of_rank: sizes[id(run)])
         series = [
             ("weak" if power > 0 else "strong", each)
             for each in near
@@ -244,6 +238,17 @@ def scaled(
         if covered(series, left) > covered(best, left):
             best = series
     return best
+
+
+def neighbours(values: Iterable[T], logarithm: Callable[[T], float]) -> list[list[T]]:
+    """Put values together whose logarithms differ by less than `ALIKE` from the next one."""
+    found: list[list[T]] = []
+    for value in sorted(values, key=logarithm):
+        if found and logarithm(value) - logarithm(found[-1][-1]) < ALIKE:
+            found[-1].append(value)
+        else:
+            found.append([value])
+    return found
 
 
 def covered(series: Sequence[tuple[str, list[Run]]], left: Sequence[Run]) -> int:

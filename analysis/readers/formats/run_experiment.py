@@ -9,6 +9,8 @@ process grid, the matrix type of one rank. Repeats of a configuration are repeti
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from pathlib import Path
 
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
@@ -23,13 +25,11 @@ from hindmost.analysis.readers.run_parameters import (
     parameter,
 )
 from hindmost.analysis.runs.configuration import apart
-from hindmost.analysis.runs.over_ranks import identifying, size_of
+from hindmost.analysis.runs.over_ranks import identifying, neighbours, size_of
 from hindmost.analysis.runs.read import incomplete, why_twice
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
 from hindmost.harness.runfile.reader import Run, open_run
-from hindmost.models.pmnf.observations import LEAST_POINTS
-from hindmost.printable import shell_word
 
 SIZES = ("ranks", "unknowns", "unknowns-per-rank")
 """Any two of these give the third."""
@@ -67,15 +67,22 @@ def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
     return list(runs.values())
 
 
-def _size(run: Run, name: str) -> str | None:
-    """Return a size for a kernel's name, None if the run does not know it."""
-    try:
-        value = PARAMETERS[name](run)
-    except DataError:
-        return None
-    # A mesh is seldom divided without a remainder, so that sizes per rank differ a little; the
-    # cells of an adaptive one differ from run to run.
-    return f"{value:,.0f}" if name in ("ranks", "unknowns") else f"{value:.3g}"
+def _sizes(runs: list[Run], name: str) -> list[str | None]:
+    """Return a size for the name of each run's kernel, None if the run does not know it.
+
+    A mesh is seldom divided without a remainder, so that sizes per rank differ a little; the cells
+    of an adaptive one differ from run to run. Those near each other have the name of the first.
+    """
+    known: dict[int, float] = {}
+    for place, run in enumerate(runs):
+        with suppress(DataError):
+            known[place] = PARAMETERS[name](run)
+    if name in ("ranks", "unknowns"):
+        return [f"{known[place]:,.0f}" if place in known else None for place in range(len(runs))]
+    words: dict[int, str] = {}
+    for near in neighbours(known, lambda place: math.log(max(known[place], 1e-300))):
+        words |= dict.fromkeys(near, f"{known[min(near)]:.3g}")
+    return [words.get(place) for place in range(len(runs))]
 
 
 def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
@@ -87,15 +94,13 @@ def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
         return []
     if len(known) == 3:
         return ["ranks", "unknowns"]
-    kinds = {name: len({_size(run, name) for run in runs}) for name in known}
+    kinds = {name: len({*_sizes(runs, name)}) for name in known}
     return [min(known, key=kinds.__getitem__)]
 
 
 def _name_parts(runs: list[Run], chosen: tuple[str, ...]) -> list[dict[str, str]]:
     """Return what distinguishes each run from others, without sizes and parameters."""
-    points = [
-        (*(parameter(run, name) for name in chosen), size_of(run) or 0.0) for run in runs
-    ]
+    points = [(*(parameter(run, name) for name in chosen), size_of(run) or 0.0) for run in runs]
     follow = {part for name in chosen for part in FOLLOWS.get(name, ())}
     known = []
     for run, parts in zip(runs, identifying(runs, points), strict=True):
@@ -132,17 +137,14 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
         members = [runs[at] for at in places]
         parts = _name_parts(members, chosen)
         varying = apart(parts)
-        sizes = [
-            size
-            for size in _separating_sizes(members, chosen)
-            if len({_size(run, size) for run in members}) > 1
-        ]
+        named = {size: _sizes(members, size) for size in _separating_sizes(members, chosen)}
+        sizes = [size for size, words in named.items() if len({*words}) > 1]
         numbers |= dict.fromkeys(sizes)
         numbers |= {
             key: None for key in varying if all(number(part.get(key)) is not None for part in parts)
         }
-        for at, run, part in zip(places, members, parts, strict=True):
-            words = [f"{_size(run, size)} {WORDS[size]}" for size in sizes]
+        for place, (at, part) in enumerate(zip(places, parts, strict=True)):
+            words = [f"{named[size][place]} {WORDS[size]}" for size in sizes]
             words += [f"{key} {part[key]}" if key in part else f"no {key}" for key in varying]
             titles[at] = ", ".join([base, *words])
     return titles, list(numbers)
@@ -161,13 +163,6 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
             f"Kernels are modelled over {DEFAULT_PARAMETER}; runs that differ in "
             f"{', '.join(others)} are separate kernels. To model over another parameter: "
             f"--parameter {others[0]}.",
-        )
-    counts = {run.header.ranks for run in runs}
-    if chosen == (DEFAULT_PARAMETER,) and 1 < len(counts) < LEAST_POINTS:
-        into.remarks.add(
-            "few numbers of ranks",
-            f"For speed-up and efficiency over {len(counts)} numbers of ranks: 'hindmost report "
-            f"{' '.join(dict.fromkeys(shell_word(path.parent) for path in paths))}'.",
         )
     for run, kernel in zip(runs, kernels, strict=True):
         point = tuple(parameter(run, name) for name in chosen)
