@@ -91,8 +91,8 @@ def parameter(run: Run, name: str) -> float:
     Parameters
     ----------
     name : str
-        One of `PARAMETERS`, or a numeric part of the configuration: a value of a sweep, of an option
-        of the program, or of a recorded loop's ``parameters``.
+        One of `PARAMETERS`, or a numeric part of the configuration: a value of a sweep, of an
+        option of the program, or of a recorded loop's ``parameters``.
 
     Raises
     ------

@@ -123,7 +123,7 @@ def number_of(run: Run, name: str) -> float | None:
 
 
 def shared_cores(run: Run) -> str:
-    """Say where more ranks than cores ran, unless ranks are known to have had a core; or nothing."""
+    """Say where more ranks than cores ran; empty if nowhere, or if all had one as is known."""
     waited = core_wait(run)
     if waited is not None and not waited.matters:
         return ""

@@ -316,8 +316,8 @@ ASSUMED = {
     "size does.",
 }
 OTHER = (
-    "An argument changes with the ranks neither as in weak nor as in strong scaling, so times do not "
-    "compare."
+    "An argument changes with the ranks neither as in weak nor as in strong scaling, so times do "
+    "not compare."
 )
 
 

@@ -199,8 +199,8 @@ class KernelEfficiencies:
         if self.repeats_work:
             said.append(
                 f"Every rank works as long as {before} did: either each repeats the work, or the "
-                "arguments give the size per rank. Then this is weak scaling, with an efficiency of "
-                f"{percent(first.time_s / column.time_s, 0)}."
+                "arguments give the size per rank. Then this is weak scaling, with an efficiency "
+                f"of {percent(first.time_s / column.time_s, 0)}."
             )
         if column.crowded:
             said.append(f"But {column.crowded}: {OF_SCHEDULER}")
