@@ -222,12 +222,15 @@ def scaled(
     for power in (*dimensions, *(-each for each in dimensions)):
         if not all(each > 0.0 for run in runs for each in size(run)):
             return []
-        of_rank = {
-            id(run): abs(power) * math.log(math.prod(size(run)))
+        of_rank = [
+            abs(power) * math.log(math.prod(size(run)))
             - math.copysign(1.0, power) * math.log(run.header.ranks)
             for run in runs
-        }
-        near = neighbours(runs, lambda run, sizes=of_rank: sizes[id(run)])
+        ]
+        near = [
+            [runs[place] for place in places]
+            for places in neighbours(range(len(runs)), of_rank.__getitem__)
+        ]
         series = [
             ("weak" if power > 0 else "strong", each)
             for each in near

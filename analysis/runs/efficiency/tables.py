@@ -124,24 +124,25 @@ def scaling_charts(kernels: Sequence[KernelEfficiencies]) -> list[tuple[Chart, s
     share.append(replace(ideal, y=np.full(x.size, 100.0)))
     low = min(float(each.y.min()) for each in faster)
     high = max(float(each.y.max()) for each in faster)
-    common = {"x": Quantity("ranks"), "marks": {}, "x_ticks": tuple(x.tolist())}
     more = any(kernel.kind == "weak" for kernel in several)
     repeats = any(column.runs > 1 for kernel in several for column in kernel.columns)
     faster_chart = Chart(
         title="Speed-up over ranks",
+        x=Quantity("ranks"),
         y=Quantity(f"speed-up over {counted(first, 'rank')}"),
         series=tuple(faster),
         y_limits=(0.8 * low, 1.2 * high),
+        marks={},
+        x_ticks=tuple(x.tolist()),
         logarithmic=(True, True),
-        **common,
     )
-    share_chart = Chart(
+    share_chart = replace(
+        faster_chart,
         title="Efficiency over ranks",
         y=Quantity("efficiency of the scaling", "%"),
         series=tuple(share),
         y_limits=(0.0, 1.1 * max(float(each.y.max()) for each in share)),
         logarithmic=(True, False),
-        **common,
     )
     return [
         (
