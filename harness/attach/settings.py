@@ -233,7 +233,7 @@ def iteration_call(text: str) -> tuple[str, int]:
     if text == FIND:
         return text, 1
     name, _, nth = text.partition(":")
-    if not name.startswith("MPI_"):  # of a loop: in C++ colons are part of names, and a line may end one
+    if not name.startswith("MPI_"):  # of a loop: C++ has colons in names, and a line may end one
         name, nth = text, ""
         if (numbered := re.fullmatch(r"(.*[^:]):([^:()]*)", text)) is not None:
             name, nth = numbered.groups()

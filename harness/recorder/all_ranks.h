@@ -213,7 +213,7 @@ static int be_heard(int tag) {
     if (*notice.token) break;
     if (system_now() < until) continue;
     refuse("Nothing will be recorded of %s: rank %d of its %d ranks has the recorder, and waited %d s for a sign of it from "
-           "rank 0 (in %s). %s", own_name(), attached.rank, attached.size, (int)(PATIENCE_NS / 1000000000), attached.board,
+           "rank 0 in %s. %s", own_name(), attached.rank, attached.size, (int)(PATIENCE_NS / 1000000000), attached.out,
            START_ALL);
     return 0;
   }
