@@ -33,7 +33,7 @@ enum { MOST_BINDINGS = 8 };
 static struct code_range {
   uintptr_t begin, size;
 } bindings[MOST_BINDINGS], own_code;
-static int binding_count, tool_in_front;
+static int binding_count, tool_in_front, leaves_to_linked; /* the last: to a recorder that is linked into the program */
 
 static int lies_in(const void *address, struct code_range code) { return (uintptr_t)address - code.begin < code.size; }
 
@@ -70,6 +70,7 @@ static int another_takes(const char *name) {
 
 static void find_bindings(void) {
   dl_iterate_phdr(note_bindings, NULL);
+  if ((leaves_to_linked = other_records())) return;
   tool_in_front = another_takes("MPI_Init") || another_takes("MPI_Init_thread");
   for (int i = 0; i < CALL_COUNT && !tool_in_front; i++) tool_in_front = another_takes(hindmost_call_names[i]);
 }
@@ -87,8 +88,12 @@ static int is_of_program(const void *address) {
 
 #define PASSED_ON(name, parameters, arguments)                             \
   int PMPI_##name parameters {                                             \
-    static int(*real) parameters;                                          \
-    if (is_of_program(__builtin_return_address(0))) return MPI_##name arguments; \
+    static int(*real) parameters, (*linked)parameters;                     \
+    if (is_of_program(__builtin_return_address(0))) {                      \
+      if (!leaves_to_linked) return MPI_##name arguments;                  \
+      if (!linked) linked = (int(*) parameters)dlsym(RTLD_DEFAULT, "MPI_" #name); \
+      return linked arguments;                                             \
+    }                                                                      \
     if (!real) real = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name);  \
     return real arguments;                                                 \
   }
