@@ -19,6 +19,7 @@ from pathlib import Path
 from hindmost.harness.attach.program import Ended
 from hindmost.harness.launch import AssignedRank
 from hindmost.printable import one_line, shell_word
+from hindmost.processes import how_ended
 from hindmost.text import first_of
 
 ASAN = (b"libasan.so", b"libclang_rt.asan")
@@ -198,7 +199,7 @@ def why_nothing_began(outcome: Outcome, ended: Ended) -> str:
         return why_not_loaded(ended)
     for process, one in reversed(loaded.items()):
         if one.called_init:
-            how = f" It {ended.how}." if process == ended.process else ""
+            how = f" It {how_ended(ended.status)}." if process == ended.process else ""
             return (
                 f"{one.name} called MPI_Init, and either ended before it returned, or MPI_Init "
                 f"failed.{how} Does it run without hindmost?"
@@ -218,10 +219,10 @@ def why_nothing_began(outcome: Outcome, ended: Ended) -> str:
     if first is not None and not first.left and ended.image not in ("", first.image):
         return (
             f"the recorder was loaded into {names}, but not into {ended.image}, which took its "
-            f"place and {ended.how}. {possible(NOT_REACHED)}"
+            f"place and {how_ended(ended.status)}. {possible(NOT_REACHED)}"
         )
     last = list(loaded.values())[-1].name
-    how = f", and {ended.how}" if list(loaded) == [ended.process] else ""
+    how = f", and {how_ended(ended.status)}" if list(loaded) == [ended.process] else ""
     return (
         f"the recorder was loaded into {names}, which made no call of MPI_Init{how}. "
         + possible(
@@ -263,7 +264,7 @@ def why_not_loaded(ended: Ended) -> str:
             f"{seen}: it is built with AddressSanitizer, which ends a program into which another "
             f"library is loaded first. Set {WITH_ASAN}"
         )
-    return f"{seen}, and {ended.how}. {possible(NOT_REACHED)}"
+    return f"{seen}, and {how_ended(ended.status)}. {possible(NOT_REACHED)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
