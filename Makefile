@@ -32,6 +32,7 @@
 #   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
 #                          loops|runs|scaling; DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
+#   make bench-time-left   jobs that stop before their limit, replayed on series of known laws (RUNS="RUN.h5 ...")
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
@@ -204,6 +205,9 @@ bench-history-nightly: setup-demo
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
+
+bench-time-left: setup-demo
+	@$(BIN)/python -m benchmarks.time_left $(RUNS)
 
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py
