@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from hindmost.harness.attach.outcome import ended_early, read_outcome
+import pytest
+
+from hindmost.harness.attach.outcome import ended_early, facts_of, problem, read_outcome
+from hindmost.harness.attach.program import Ended
 
 
 def test_each_rank_ends_by_itself_if_a_launcher_was_started(tmp_path: Path) -> None:
     """As in ``hindmost attach -- mpiexec -n 2 ./app``, where all ranks report to one process."""
     status = tmp_path / "status"
-    lines = ["loaded\t7", "loaded\t8", "started\t0\t2\t/o/app-0.raw", "started\t1\t2\t/o/app-0.raw"]
+    lines = [
+        "loaded\t7\ta\ta",
+        "loaded\t8\ta\ta",
+        "started\t0\t2\t/o/app-0.raw",
+        "started\t1\t2\t/o/app-0.raw",
+    ]
     ends = ["finished\t1\t/o/app-0.raw\t", "finished\t0\t/o/app-0.raw\tNo space left on device"]
     status.write_text("\n".join([*lines, *ends]))
     first, second = read_outcome(status).processes
@@ -34,3 +43,52 @@ def test_it_is_said_who_writes_the_run_files_of_a_program_that_ended_early() -> 
     assert said.startswith("The program ended without MPI_Finalize. The first command")
     assert said.endswith("hindmost attach --convert 'my runs'")
     assert ended_early(Path("runs"), over=True) == "The program ended without MPI_Finalize."
+
+
+@pytest.mark.parametrize(
+    ("lines", "image", "status", "expected"),
+    [
+        ("loaded 7 app app|init 7", "app", -11, "app called MPI_Init, and either ended before"),
+        ("loaded 7 app app|init 7", "app", -11, "It was ended by SIGSEGV."),
+        ("loaded 7 app app|session 7|exit 7 ", "app", 0, "begins MPI with MPI_Session_init"),
+        ("loaded 7 app app", "app", -11, "no call of MPI_Init, and was ended by SIGSEGV."),
+        ("loaded 7 env env", "app", 0, "loaded into env, but not into app, which took its place"),
+        ("loaded 7 env env|loaded 7 app app", "app", 0, "loaded into app, which made no call"),
+        ("loaded 7 app app|exit 7 ", "renamed", 0, "loaded into app, which made no call"),
+        ("loaded 7 mpiexec mpiexec|loaded 8 app app", "mpiexec", 1, "mpiexec, app, which"),
+        ("loaded 7 app app|exit 7 /l/libmpi.so.4", "app", 0, "app uses MPI (/l/libmpi.so.4)"),
+        ("", "python3", -9, "did not load the recorder, and was ended by SIGKILL. Possible"),
+        ("loaded 7 app app|init 7|refused 7", "app", 0, ""),
+        ("loaded 7 app app|init 7|started 0 1 /o/app-0.raw", "app", 0, ""),
+    ],
+)
+def test_what_was_seen_comes_before_what_may_be(
+    lines: str, image: str, status: int, expected: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "status"
+    path.write_text(lines.replace(" ", "\t").replace("|", "\n"))
+    ended = Ended(words=(sys.executable,), process=7, image=image, status=status)
+    said = problem(read_outcome(path), ended)
+    assert expected in said
+    assert bool(said) is bool(expected)
+    seen, _, _ = said.partition("Possible causes")
+    assert not any(word in seen for word in ("static", "setuid", "LD_PRELOAD", "Sanitizer"))
+
+
+def test_files_of_programs(tmp_path: Path) -> None:
+    """A file of ELF without the name of a loader is a static program; a script is none."""
+    head = b"\x7fELF\x02\x01\x01" + bytes(25) + (64).to_bytes(8, "little") + bytes(14)
+    counted = head + (56).to_bytes(2, "little") + (2).to_bytes(2, "little") + bytes(6)
+    for kinds, is_static in (((1, 1), True), ((3, 1), False)):
+        segments = b"".join(kind.to_bytes(4, "little") + bytes(52) for kind in kinds)
+        path = tmp_path / f"program{kinds[0]}"
+        path.write_bytes(counted + segments)
+        assert facts_of(path).is_static is is_static
+    path.write_bytes(counted + segments + b"libasan.so.8\0")
+    assert facts_of(path).needs_asan
+    path.chmod(0o4755)
+    assert facts_of(path).other_rights == "setuid"
+    assert not facts_of(Path(sys.executable).resolve()).is_static
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n# libasan.so\n")
+    assert facts_of(script) == facts_of(tmp_path / "missing")
