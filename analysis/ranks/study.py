@@ -325,7 +325,7 @@ def why_withheld(run: Run, found: RanksOfRun) -> str:
     if found.lateness.waiting_share < MATTERS:
         return ""
     reason = str(run.header.spec.get("events_left_out") or "")
-    if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
+    if not run.has("event_kind") and reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
         return f"It is unknown which rank waits for which: {reason}."
     if found.waited_part < MOST_OF_ALL:
         return "The ranks hardly wait for the last rank of an iteration, so no rank is blamed."

@@ -28,6 +28,7 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import POST
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
+from hindmost.models.simulation.program import without_unknown
 from hindmost.models.simulation.rerun import REPLICAS, changed_program
 from hindmost.models.simulation.scaleup import simulated_rows
 from hindmost.models.simulation.simulated_solve import (
@@ -232,7 +233,7 @@ def simulation_assumes(
 
 def fitted_work(run: Run, solver: str | None = None) -> LocalWork:
     """Return the local work of a run as laws; of its solver's partner if that is named."""
-    program = changed_program(program_of(run), Change(solver=solver))
+    program = changed_program(without_unknown(program_of(run)), Change(solver=solver))
     _, node = np.unique(np.array(run.hosts), return_inverse=True)
     try:
         return fit_local_work(program, node)

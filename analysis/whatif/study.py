@@ -27,7 +27,7 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE
+from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE, UNKNOWN
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.injected import FEWEST_ALIKE
 from hindmost.models.simulation.length import SolveShape
@@ -46,6 +46,8 @@ SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
 WIDEST = 10.0
 """The factor between a time and an end of its interval, from which on there is no interval."""
+MOST_LEFT_OUT = 0.25
+"""Share of the iterations of which a replay may not know who waits for whom."""
 PARTS, FEWEST_IN_PART = 20, 5
 """Parts of the solve whose times are compared: as many as that, of as many bodies."""
 PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
@@ -249,6 +251,7 @@ def assumptions(
 ) -> Iterator[str]:
     """Yield what a replay assumes, where the run cannot say; see `replay`."""
     header = run.header
+    yield from left_out(run, program, "take as long as recorded")
     if result.hidden:
         yield (
             "Latency that hides behind work does not show in a run: the interval goes from "
@@ -350,6 +353,12 @@ def program_of(run: Run) -> Program:
     if np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
+    unknown = np.count_nonzero(block.kind[:, 0] == UNKNOWN)
+    if unknown > MOST_LEFT_OUT * run.bodies:
+        raise DataError(
+            f"{run.path}: who waits for whom is not known in {unknown:,} of {run.bodies:,} "
+            f"iterations, because {why_not}. A replay leaves out at most {percent(MOST_LEFT_OUT)}."
+        )
     try:
         return recorded_program(
             run.starts,
@@ -365,6 +374,16 @@ def program_of(run: Run) -> Program:
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error
+
+
+def left_out(run: Run, program: Program, how: str) -> Iterator[str]:
+    """Yield how many iterations a replay leaves out, and why; see `EventKind.UNKNOWN`."""
+    unknown = np.count_nonzero(program.block.kind[:, 0] == UNKNOWN)
+    if unknown:
+        yield (
+            f"{unknown:,} of {run.bodies:,} iterations are not replayed and {how}, because "
+            f"{run.header.spec.get('events_left_out')}."
+        )
 
 
 def shape_of(run: Run) -> SolveShape:

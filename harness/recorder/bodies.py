@@ -200,12 +200,13 @@ def assembled(
     """
     numbers = {world: rank for rank, world in enumerate(recording.world_ranks)}
     events, why_not = events_of_bodies(begin, end, calls, classes, numbers or None)
-    if events is not None:
-        instants = events.messages["at_s"].astype(np.int64)
-        events.messages["at_s"] = recording.clock.since_zero(instants)
     if not recording.mpi_seen:
         events, why_not = None, "MPI calls were not seen"
     known.setdefault("start", recording.clock.since_zero(begin))
+    if events is not None:  # on the clock of the bodies
+        instants = events.messages["at_s"].astype(np.int64)
+        body = np.maximum(np.searchsorted(begin, instants, side="right") - 1, 0)
+        events.messages["at_s"] = known["start"][body] + (instants - begin[body]) * NS
     bodies = RankBodies(
         duration=(end - begin) * NS,
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,

@@ -131,7 +131,10 @@ def events_of_bodies(
     has_event = np.zeros(begin.size, np.bool_)
     has_event[body[kind != NO_EVENT]] = True
     kind = np.where(has_event[body], kind, EventKind.SEND)
-    event = numbers_of_events(body, kind, works_between(calls, call, kind, spent))
+    event = numbers_of_events(body, kind, np.zeros(kind.size, np.bool_))
+    works = works_between(calls, call, kind, spent, event)
+    if works.any():
+        event = numbers_of_events(body, kind, works)
     first = np.ones(event.size, np.bool_)
     first[1:] = event[1:] != event[:-1]
     last = np.append(first[1:], True) if first.size else first
@@ -301,8 +304,9 @@ def works_between(
     call: NDArray[np.intp],
     kind: NDArray[np.int64],
     spent: NDArray[np.int64],
+    event: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Tell before which calls a rank typically works: bool, shape (event,).
+    """Tell before which messages a rank typically works since the last of their event: (event,).
 
     The same pair of calls, by where the program makes them, has one answer in all bodies.
 
@@ -313,23 +317,28 @@ def works_between(
     kind : int array, shape (event,)
         `NO_EVENT` for calls that are no event, or what is counted to one.
     spent : int array, shape (event,), nanoseconds
+    event : int array, shape (event,)
+        Numbers of events, if calls in a row are one.
     """
     works = np.zeros(kind.size, np.bool_)
-    real = np.flatnonzero(kind != NO_EVENT)
-    if real.size < 2:
+    has_message = ((calls["flags"] & Flag.GROUP) != 0) & (calls["count"] != NOBODY)
+    real = np.flatnonzero(np.isin(kind, MERGED) & has_message[call])
+    inside = np.cumsum(spent)
+    same = event[real[1:]] == event[real[:-1]]
+    before, real = real[:-1][same], real[1:][same]
+    if not real.size:
         return works
     name = "context" if "context" in (calls.dtype.names or ()) else "what"
-    place = calls[name][call[real]].astype(np.int64)
-    key = place[1:] * (1 << 32) + place[:-1]
-    inside = np.cumsum(spent)[real]
+    place = calls[name].astype(np.int64)[call]
+    key = place[real] * (1 << 32) + place[before]
     # From the end of one call to the begin of the next, without the calls between them.
-    begin, end = calls["begin_ns"][call[real]], calls["end_ns"][call[real]]
-    own = begin[1:] - end[:-1] - (inside[1:] - inside[:-1] - spent[real[1:]])
+    own = calls["begin_ns"][call[real]] - calls["end_ns"][call[before]]
+    own -= inside[real] - inside[before] - spent[real]
     order = np.lexsort((own, key))
     first = np.flatnonzero(np.diff(key[order], prepend=key[order[0]] - 1))
     middle = own[order][(first + np.append(first[1:], key.size) - 1) // 2]
     answer = np.repeat(middle > WORK_NS, np.diff(np.append(first, key.size)))
-    works[real[1:][order]] = answer
+    works[real[order]] = answer
     return works
 
 

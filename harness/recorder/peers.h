@@ -118,10 +118,10 @@ static void forget_communicator(MPI_Comm c) {
 #define NO_MESSAGE 0xfffeu     /* to or from nobody */
 #define UNKNOWN_MESSAGE 0xffffu
 
-static __attribute__((noinline)) uint32_t message_with(MPI_Comm c, int other, int tag) {
+static __attribute__((noinline)) uint32_t message_in(struct communicator *entry, int other, int tag) {
   if (other == MPI_PROC_NULL) return NO_MESSAGE;
-  struct communicator *entry = communicator_of(c);
-  if (!entry || other < 0) return UNKNOWN_MESSAGE;
+  if (!entry || other < 0 || (entry != communicators && entry->handle == MPI_COMM_NULL)) return UNKNOWN_MESSAGE;
+  MPI_Comm c = entry->handle;
   uint32_t rank = (uint32_t)other;
   if (entry != communicators) {
     if (!entry->size) {
@@ -150,6 +150,8 @@ static __attribute__((noinline)) uint32_t message_with(MPI_Comm c, int other, in
   if (rank >= NO_MESSAGE) return UNKNOWN_MESSAGE;
   return rank | (uint32_t)(uint16_t)((uint32_t)tag ^ (uint32_t)tag >> 16 ^ entry->number) << 16;
 }
+
+static uint32_t message_with(MPI_Comm c, int other, int tag) { return message_in(communicator_of(c), other, tag); }
 
 static inline int is_wild(int from, int tag) { return from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
 

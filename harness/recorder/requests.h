@@ -153,7 +153,7 @@ static int requests_settled(const int places[], int room, int64_t done, const in
     if (r->kind == EXCHANGE && !r->sends && messages) {
       uint32_t message = r->message;
       if (r->wild)
-        message = statuses ? message_with(communicators[r->wild - 1].handle, statuses[i].MPI_SOURCE, statuses[i].MPI_TAG)
+        message = statuses ? message_in(&communicators[r->wild - 1], statuses[i].MPI_SOURCE, statuses[i].MPI_TAG)
                            : UNKNOWN_MESSAGE;
       if (message != NO_MESSAGE) messages[(*received)++] = message;
     }

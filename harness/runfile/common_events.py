@@ -39,7 +39,7 @@ MOST_GATHERED = 2_000_000
 CLOCKS_S = 1e-4
 """A message that was received so long before it was sent is another one."""
 UNSENT = "messages were received whose sending was not recorded, or only in a later iteration"
-TOO_MANY = "what ranks did differed in too many iterations to put in order"
+TOO_MANY = "what ranks did differed in iterations that are too many to put in order"
 
 KNOWN_OF_SOME = ("group", "needs", "context")
 """Arrays of `RankEvents` that not every rank has."""
@@ -307,6 +307,9 @@ class Matches:
     def of(cls, messages: Sequence[NDArray[np.void]], communicator: MPI.Intracomm) -> Matches:
         """Match the messages of all ranks; collective."""
         counts = communicator.allgather(len(messages))
+        own = sum(counts[: communicator.rank])
+        # A message to oneself keeps nobody waiting, and its sending is no event.
+        messages = [each[each["rank"] != own + rank] for rank, each in enumerate(messages)]
         sent = [each[each["sent"]] for each in messages]
         receipts = [each[~each["sent"]] for each in messages]
         received = exchanged(sent, [sent_to(each, each) for each in sent], counts, communicator)
