@@ -42,6 +42,7 @@ static struct {
   char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
   const char *scalar;
   char *origins; /* where the program runs, as JSON */
+  char *pairs; /* the file for pairs.h; NULL: there is none */
   char *injected; /* the law of injected noise */
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
@@ -124,6 +125,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "inject_ranks")) read_injected_ranks(value);
   else if (!strcmp(key, "detour")) read_injected_detour(value);
   else if (!strcmp(key, "injected")) attached.injected = strdup(value);
+  else if (!strcmp(key, "pairs")) attached.pairs = strdup(value);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;
@@ -282,6 +284,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
 #include "attached_petsc.h"
 #include "attached_solves.h"
 #include "attached_loops.h"
+#include "pairs.h"
 
 static void add_calls(struct text *text, const char *key, const int64_t counts[]) {
   text_key(text, key);
@@ -379,6 +382,16 @@ static void catch_signals(void) {
     if (is_plain && before->sa_handler == SIG_IGN) continue;
     if ((is_plain && before->sa_handler == SIG_DFL) || is_of_mpi(before)) sigaction(ending_signals[i], &ours, NULL);
   }
+}
+
+/* Who takes a signal. */
+static int handler_of(int number) {
+  struct sigaction action;
+  if (sigaction(number, NULL, &action)) return NO_HANDLER;
+  int is_plain = !(action.sa_flags & SA_SIGINFO);
+  if (is_plain && action.sa_handler == SIG_DFL) return NO_HANDLER;
+  if (is_plain && action.sa_handler == SIG_IGN) return IGNORED;
+  return action.sa_sigaction == end_by_signal || is_of_mpi(&action) ? OF_RECORDER : OF_PROGRAM;
 }
 
 /* ---- MPI calls that begin and end a program ---- */

@@ -17,6 +17,9 @@ static struct {
   double load;
 } loop;
 
+enum { BY_PROGRAM = 1 }; /* in pairs.h: the loop that the program marks itself; others have numbers from 2 on */
+static void note_iteration(int64_t t, int64_t number);
+
 static int loop_is_open(void) { return loop.open || marking_call >= 0; }
 
 static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
@@ -107,6 +110,7 @@ static void loop_mark(int64_t t) {
   hindmost_next_body();
   keep(t, loop.iterations, 'I', 0, 0, 0);
   state->iteration = loop.iterations++;
+  note_iteration(t, BY_PROGRAM);
   loop.last_ns = t;
   loop.last_seen = state->seen;
   if (loop.iterations > 1 && part_is_due(t)) write_part(t);

@@ -124,6 +124,7 @@ static void attach_arm(MPI_Comm comm, int size);
 static void count_calls(void);
 static void open_loop(void);
 static void catch_signals(void);
+static void begin_pairs(const char *path);
 
 static int get_memory(void) {
   int64_t capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
@@ -198,6 +199,7 @@ static void attach_begin(void) {
   inject_as_wanted(attached.rank);
   catch_signals();
   end_in_time();
+  begin_pairs(attached.pairs);
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */

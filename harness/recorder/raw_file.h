@@ -24,6 +24,7 @@ struct raw_head {
 static struct {
   int fd, failure; /* fd: -1 if not open; failure: the number of the system's error, 0 if there was none */
   uint32_t frames, rank;
+  int64_t bytes; /* written so far */
 } raw = {.fd = -1};
 
 /* ---- CRC-32 as zlib's, eight bytes at a time ---- */
@@ -66,6 +67,7 @@ static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
   do written = writev(raw.fd, parts, 2);
   while (written < 0 && errno == EINTR);
   raw.frames++; /* not before: a signal that ends the program may have written its frames meanwhile */
+  if (written > 0) raw.bytes += written;
   if (written != (ssize_t)(sizeof head + bytes)) raw.failure = written < 0 ? errno : ENOSPC;
 }
 
