@@ -361,15 +361,15 @@ def names_of(
     found: dict[Signature, str] = {}
     for signature in candidates:
         loop = loops[signature]
-        module, _ = loop.function
+        module, begin = loop.function
         header = loop.key[2]
         if module == PYTHON:
             place = places_of(contexts, loop.frames[:1])[loop.frames[0]]
             found[signature] = f"{place.function} ({place.file}:{header})"
         elif module >= 0:
-            place = place_of_loop(contexts, loop.frames, header)
+            place = place_of_loop(contexts, loop.frames, begin, header)
             plain = place.line or "+0x" in place.function
-            offset = header - loop.function[1]
+            offset = header - begin
             found[signature] = str(place) if plain else f"{place.function} (+{offset:#x})"
         else:
             found[signature] = "code without a file"

@@ -153,11 +153,11 @@ def _nest_of(chain: Sequence[int], functions: Functions) -> _Nest:
     """Return the loops around a call."""
     nest: _Nest = []
     for level, frame in enumerate(chain):
-        function = functions.of(frame)
+        key, function = functions.inside(chain, level)
         if function is None:
             continue
         for header in function.nest(functions.place(frame)):
-            nest.append((level, (tuple(chain[:level]), functions.key(frame), header), frame))
+            nest.append((level, (tuple(chain[:level]), key, header), frame))
     return nest
 
 
@@ -200,31 +200,27 @@ def transition(
     int
         `FORWARD`, or the header of the loop that began an iteration there.
     """
-    same = 0
-    while same < min(len(before), len(after)) and before[same] == after[same]:
-        same += 1
-    if len(after) == same < len(before):
+    same = common(before, after)
+    if len(after) == same < len(before) and functions.may_jump(before[same]):
         return same - 1, FORWARD  # that call was the last act (a tail call) of the function before
     for level in range(min(same, len(before) - 1, len(after) - 1), -1, -1):
-        one, other = before[level], after[level]
-        if functions.key(one) != functions.key(other):
-            if level and _was_tail_call(before[level - 1], one, other, functions):
+        key, function = functions.inside(before, level)
+        if key != functions.inside(after, level)[0]:
+            if level and functions.jumps(before, after, level):
                 return level - 1, FORWARD
             continue
-        function = functions.of(one)
         if function is None:
             continue
-        found = function.step(functions.place(one), functions.place(other))
+        found = function.step(functions.place(before[level]), functions.place(after[level]))
         if found != NEVER:
             return level, found
     return 0, FORWARD
 
 
-def _was_tail_call(caller: int, one: int, other: int, functions: Functions) -> bool:
-    """Tell whether one call led to both functions, to the second by a jump from the first."""
-    function = functions.of(caller)
-    target = None if function is None else function.target(functions.place(caller))
-    return target is not None and functions.key(one)[1] == target != functions.key(other)[1]
+def common(before: Sequence[int], after: Sequence[int]) -> int:
+    """Return how many frames two chains share, from the outermost on."""
+    alike = (one == other for one, other in zip(before, after, strict=False))
+    return next((at for at, same in enumerate(alike) if not same), min(len(before), len(after)))
 
 
 def _learn(
@@ -233,7 +229,10 @@ def _learn(
     number: NDArray[np.int64],
     functions: Functions,
 ) -> None:
-    """Take the order of the calls of functions without code for their code."""
+    """Note what comes first from each call; where code is missing, take the order of calls."""
+    functions.comes_first(chains[number[0]], 0)
+    for before, after in pairs:
+        functions.comes_first(chains[after], common(chains[before], chains[after]))
     places: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     for at in dict.fromkeys(number.tolist()):
         for frame in chains[at]:
