@@ -52,15 +52,14 @@ static void note_iteration(int64_t t, int64_t number) {
 
 /* Fills a free slot; the watcher reads the contexts in the raw file. */
 static __attribute__((noinline)) struct context_pair *new_pair(struct context_pair *slot, uint32_t before, uint32_t after) {
-  sigset_t all, signals_before;
+  sigset_t signals;
   if (pairs_page->pairs >= PAIRS / 4 * 3) {
     pairs_page->left_out++;
     return NULL;
   }
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &signals_before); /* a handler writes to the file, too */
+  if (!begin_writing(&signals)) return NULL;
   write_contexts();
-  pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
+  end_writing(&signals);
   for (int number = 1; number < SIGNALS; number++) pairs_page->handler[number] = handler_of(number);
   slot->before = before;
   slot->after = after;

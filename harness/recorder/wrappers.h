@@ -52,6 +52,14 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     mark_at_call(end_ns);
 }
 
+/* A call of a thread that is not recorded. */
+static void count_foreign(void) {
+  static _Thread_local int64_t counted; /* the last stretch in which this thread was counted */
+  __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+  if (counted != stretch) __atomic_fetch_add(&state->foreign_threads, 1, __ATOMIC_RELAXED);
+  counted = stretch;
+}
+
 /* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
  * its own public names. Calls of other threads are counted. */
 static inline __attribute__((always_inline)) int enter(enum call call) {
@@ -62,7 +70,7 @@ static inline __attribute__((always_inline)) int enter(enum call call) {
   }
   if (mpi_depth) return 0;
   if (own_stretch != stretch) {
-    __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+    count_foreign();
     return 0;
   }
   if (injection.at_calls) take_detour();
