@@ -41,7 +41,6 @@ static struct {
   char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
   const char *scalar;
   char *origins; /* where the program runs, as JSON */
-  char *pairs; /* the file for pairs.h; NULL: there is none */
   char *injected; /* the law of injected noise */
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
@@ -124,7 +123,6 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "inject_ranks")) read_injected_ranks(value);
   else if (!strcmp(key, "detour")) read_injected_detour(value);
   else if (!strcmp(key, "injected")) attached.injected = strdup(value);
-  else if (!strcmp(key, "pairs")) attached.pairs = strdup(value);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;
@@ -224,12 +222,17 @@ static void refuse_linked_mpi(void) {
 
 static void find_bindings(void);
 
+static const char *pairs_path; /* see pairs.h; NULL: there is none */
+
 /* Programs that this one starts later are not recorded. */
 static void leave_environment(void) {
   Dl_info mine;
   const char *preloaded = getenv("LD_PRELOAD");
   unsetenv("HINDMOST_ATTACH");
   unsetenv("HINDMOST_STATUS");
+  const char *path = getenv("HINDMOST_PAIRS");
+  if (path) pairs_path = strdup(path);
+  unsetenv("HINDMOST_PAIRS");
   if (!preloaded || !dladdr((void *)leave_environment, &mine) || !mine.dli_fname) return;
   const char *at = strstr(preloaded, mine.dli_fname);
   if (!at) return;

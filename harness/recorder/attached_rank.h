@@ -124,7 +124,7 @@ static void attach_arm(MPI_Comm comm, int size);
 static void open_loop(void);
 static void catch_signals(void);
 static void note_exits(void);
-static void begin_pairs(const char *path);
+static void begin_pairs(void);
 
 static int get_memory(void) {
   int64_t capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
@@ -202,7 +202,7 @@ static void attach_begin(void) {
   catch_signals();
   note_exits();
   end_in_time();
-  begin_pairs(attached.pairs);
+  begin_pairs();
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */

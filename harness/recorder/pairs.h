@@ -4,7 +4,8 @@
  * The first rank counts pairs (context of a call, context of the next) in a file that the watching process
  * has made and maps as well. From the pairs and the program's code the watcher knows the loops, and writes into `begins`
  * which pairs begin an iteration of which loop; from then on each such moment is noted. No memory grows with the
- * run. Without the setting "pairs" nothing here does anything. */
+ * run. Without HINDMOST_PAIRS in the environment nothing here
+ * does anything. */
 
 enum { PAIRS = 1 << 14, ITERATION_MARKS = 1 << 14, SIGNALS = 32 };
 
@@ -12,9 +13,10 @@ struct context_pair {
   uint32_t before, after; /* contexts; after: 0 in a free slot */
   uint32_t begins, unused; /* from the watcher: the loop of which it begins an iteration, 0: of none */
   int64_t count;
+  struct instant_written { int64_t ns, written_bytes; } first; /* of its first call, as of an iteration below */
 };
 struct iteration_mark {
-  int64_t begin_ns, written_bytes; /* by CLOCK_MONOTONIC; what the process has given to file systems so far */
+  struct instant_written begin; /* by CLOCK_MONOTONIC, and what the process has given to file systems so far */
   int64_t loop;
 };
 enum { NO_HANDLER, IGNORED, OF_RECORDER, OF_PROGRAM };
@@ -28,30 +30,33 @@ static struct pairs_page {
 } *pairs_page;
 static int io_file = -1;
 
-/* Reading it takes 2 us, so not more often than every 10 ms. */
+static int handler_of(int number); /* attached.h knows those of the recorder */
+
+/* What the process has given to file systems, without the recorder's own; and who takes its signals. Both take some
+ * microseconds, so they are asked for every 10 ms. */
 static int64_t bytes_written(int64_t t) {
   static int64_t read_at_ns, known;
   char text[512], *found;
   if (t - read_at_ns < 10000000) return known;
   read_at_ns = t;
+  for (int number = 1; number < SIGNALS; number++) pairs_page->handler[number] = handler_of(number);
   ssize_t size = io_file < 0 ? -1 : pread(io_file, text, sizeof text - 1, 0);
   if (size <= 0) return known;
   text[size] = 0;
-  if ((found = strstr(text, "write_bytes: "))) known = strtoll(found + 13, NULL, 10);
-  return known - (int64_t)raw.bytes;
+  if ((found = strstr(text, "\nwrite_bytes: "))) known = strtoll(found + 14, NULL, 10) - raw.bytes;
+  return known;
 }
-
-static int handler_of(int number); /* of the program's signals; attached.h knows those of the recorder */
 
 static void note_iteration(int64_t t, int64_t number) {
   if (!pairs_page) return;
   pairs_page->mark[pairs_page->marks % ITERATION_MARKS] =
-      (struct iteration_mark){t - clock_shift_ns, bytes_written(t), number};
+      (struct iteration_mark){{t - clock_shift_ns, bytes_written(t)}, number};
   __atomic_store_n(&pairs_page->marks, pairs_page->marks + 1, __ATOMIC_RELEASE);
 }
 
 /* Fills a free slot; the watcher reads the contexts in the raw file. */
-static __attribute__((noinline)) struct context_pair *new_pair(struct context_pair *slot, uint32_t before, uint32_t after) {
+static __attribute__((noinline)) struct context_pair *new_pair(struct context_pair *slot, uint32_t before, uint32_t after,
+                                                               int64_t begin_ns) {
   sigset_t signals;
   if (pairs_page->pairs >= PAIRS / 4 * 3) {
     pairs_page->left_out++;
@@ -60,7 +65,7 @@ static __attribute__((noinline)) struct context_pair *new_pair(struct context_pa
   if (!begin_writing(&signals)) return NULL;
   write_contexts();
   end_writing(&signals);
-  for (int number = 1; number < SIGNALS; number++) pairs_page->handler[number] = handler_of(number);
+  slot->first = (struct instant_written){begin_ns - clock_shift_ns, bytes_written(begin_ns)};
   slot->before = before;
   slot->after = after;
   __atomic_store_n(&pairs_page->pairs, pairs_page->pairs + 1, __ATOMIC_RELEASE);
@@ -84,7 +89,7 @@ static inline void note_pair(int64_t begin_ns, int32_t call, int flags) {
     pair = &pairs_page->pair[at % PAIRS];
     if (pair->before == before && pair->after == after) break;
     if (!pair->after) {
-      pair = new_pair(pair, before, after);
+      pair = new_pair(pair, before, after, begin_ns);
       break;
     }
   }
@@ -95,7 +100,8 @@ static inline void note_pair(int64_t begin_ns, int32_t call, int flags) {
 }
 
 /* On the first rank, when the recorder has begun. */
-static void begin_pairs(const char *path) {
+static void begin_pairs(void) {
+  const char *path = pairs_path;
   if (!path || attached.rank) return;
   int file = open(path, O_RDWR | O_CLOEXEC);
   void *memory = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *pairs_page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
