@@ -19,7 +19,7 @@ HEAD = np.dtype(
         (name, "<i8")
         for name in (
             *("pid", "pairs", "marks", "context", "left_out"),
-            *("end_ns", "must_stop", "next_ns", "next_high_ns"),
+            *("end_ns", "must_stop"),
         )
     ]
     + [("handler", "<i8", SIGNALS)]

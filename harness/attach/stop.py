@@ -173,8 +173,6 @@ class StopInTime:
         reserved_s = checkpoint_s + self.request.end_s + 2.0 * POLL_S
         begin_s = (iterations.begin_ns or 0) * 1e-9
         now_s = time.monotonic()
-        self.page["next_ns"] = round(iterations.next.level * 1e9)
-        self.page["next_high_ns"] = round(iterations.next.bound_s() * 1e9)
         fits = time_left(
             iterations.next,
             left_s=self._end_s - max(begin_s, now_s if iterations.begin_ns is None else 0.0),

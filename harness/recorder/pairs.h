@@ -23,7 +23,7 @@ enum { NO_HANDLER, IGNORED, OF_RECORDER, OF_PROGRAM };
 static struct pairs_page {
   int64_t pid, pairs, marks, context; /* context: of the last call */
   int64_t left_out;                   /* pairs that found no room */
-  int64_t end_ns, must_stop, next_ns, next_high_ns; /* from the watcher: see hindmost_should_stop */
+  int64_t end_ns, must_stop;          /* from the watcher: when time is up, and whether the program is told */
   int64_t handler[SIGNALS];           /* by number of the signal */
   struct context_pair pair[PAIRS];
   struct iteration_mark mark[ITERATION_MARKS];
@@ -112,20 +112,27 @@ static void begin_pairs(void) {
   __atomic_store_n(&pairs_page->pid, getpid(), __ATOMIC_RELEASE);
 }
 
-/* Collective over MPI_COMM_WORLD, for programs that ask: whether to stop after this iteration, the same answer on all
- * ranks. Where wanted, seconds until the end, the expected and the longest likely time of the next iteration;
- * negative where not known. */
-int hindmost_should_stop(double *left_s, double *next_s, double *next_high_s) {
-  double answer[4] = {0, -1, -1, -1};
-  if (pairs_page && pairs_page->end_ns) {
+/* ---- for programs that ask: collective over MPI_COMM_WORLD, so that all ranks get the same answer ---- */
+
+static void ask_first_rank(double answer[2]) {
+  answer[0] = 0, answer[1] = INFINITY;
+  if (pairs_page) {
     answer[0] = (double)pairs_page->must_stop;
     answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
-    if (pairs_page->next_ns > 0) answer[2] = (double)pairs_page->next_ns * 1e-9;
-    if (pairs_page->next_high_ns > 0) answer[3] = (double)pairs_page->next_high_ns * 1e-9;
   }
-  PMPI_Bcast(answer, 4, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  if (left_s) *left_s = answer[1];
-  if (next_s) *next_s = answer[2];
-  if (next_high_s) *next_high_s = answer[3];
+  PMPI_Bcast(answer, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+/* Whether to stop after this iteration. */
+int hindmost_should_stop(void) {
+  double answer[2];
+  ask_first_rank(answer);
   return answer[0] != 0;
+}
+
+/* Seconds until the program must have ended; infinite if there is no limit. */
+double hindmost_time_left(void) {
+  double answer[2];
+  ask_first_rank(answer);
+  return answer[1];
 }
