@@ -32,6 +32,7 @@ from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import name_of_loop, places_of
 from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
+from hindmost.harness.recorder.events import FILES
 from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
@@ -45,7 +46,6 @@ POLLS = frozenset(
     )
 )
 """Classes of calls whose number depends on when messages arrive."""
-FILES = frozenset(("files", "file_requests"))
 
 
 class UnsureError(DataError):
