@@ -331,12 +331,17 @@ def report_table(file: str, table: RankTable) -> RankReport:
     if work is not None:
         matters = MATTERS * float(work.mean())
         extrema.insert(0, extreme("most own time", work, MOST_NAMED, matters=matters))
+    about = "No column has a unit of time ('solve [s]', for example), so no rank is named last."
+    if late is not None:
+        about = (
+            "A table has only sums: it is treated as one long iteration in which all ranks meet."
+        )
+    elif table.inclusive:
+        about = "The times contain one another and waits, so no rank is named last."
     return RankReport(
         file=file,
         title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
-        remark="A table has only sums: it is treated as one long iteration in which all ranks meet."
-        if late is not None
-        else "No column has a unit of time ('solve [s]', for example), so no rank is named last.",
+        remark=" ".join([*table.remarks, about]),
         numbers=table.numbers,
         hosts=table.hosts,
         recorded=frozenset(),

@@ -45,7 +45,7 @@ from hindmost.analysis.runs.efficiency.of_run import (
     is_kept,
 )
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_parts
+from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_charts, scaling_parts
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.one_run import for_charts
@@ -132,6 +132,10 @@ def report_page(contents: Contents) -> Page:
     ]
     kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
     scaling = scaling_parts(kernels, findings)
+    curves = [
+        live_chart(chart, chart.title, caption, numbers, height=2.4)
+        for chart, caption in scaling_charts(kernels)
+    ]
     looked = [each for each, _ in sections]
     cycles: list[Part] = []
     further: list[Conclusion] = []
@@ -154,12 +158,14 @@ def report_page(contents: Contents) -> Page:
         further,
         experiments,
         findings,
+        kernels=kernels,
+        curves=curves,
         files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
         studies=contents.studies,
         history=contents.history,
     )
     return Page(
-        title=title_of(contents),
+        title=title_of(contents, scales=bool(curves)),
         subtitle=subtitle_of(contents),
         parts=[
             overview,
@@ -175,8 +181,8 @@ def report_page(contents: Contents) -> Page:
     )
 
 
-def title_of(contents: Contents) -> str:
-    """Return the title of a page."""
+def title_of(contents: Contents, *, scales: bool) -> str:
+    """Return the title of a page; ``scales`` tells whether runs scale over ranks."""
     kinds = {
         "runs": contents.groups or contents.adaptive,
         "scaling": contents.studies,
@@ -186,6 +192,9 @@ def title_of(contents: Contents) -> str:
     if len(given) > 1:
         return f"Performance: {', '.join(given[:-1])} and {given[-1]}"
     if contents.groups:
+        workloads = {fitted.runs[0].run.header.workload for fitted in contents.groups}
+        if scales and len(workloads) == 1:
+            return f"How {workloads.pop()} scales"
         return "Where iterations lost time"
     if contents.adaptive:
         return "How well cycles were predicted"

@@ -97,10 +97,18 @@ def number_of(run: Run, name: str) -> float | None:
     return None if value is None else float(value)
 
 
+def shared_cores(run: Run) -> str:
+    """Say where more ranks than cores ran; empty if nowhere, or if all had one as is known."""
+    waited = core_wait(run)
+    if waited is not None and not waited.matters:
+        return ""
+    return crowds(run, number_of(run, "cores"))
+
+
 def look_at_cores(run: Run) -> Iterator[Finding]:
     """Find ranks that had no core when they could run, or may have had none."""
     load, cores = number_of(run, "load_before"), number_of(run, "cores")
-    waited, crowded = core_wait(run), crowds(run, cores)
+    waited, crowded = core_wait(run), shared_cores(run)
     if waited is not None and not waited.matters:
         return
     if crowded:
