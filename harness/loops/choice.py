@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindmost.harness.loops.names import short
 from hindmost.harness.loops.tree import (
     LONGEST_SPLIT,
     ContextCalls,
@@ -394,12 +395,13 @@ def named_loop(
 ) -> Chosen | None:
     """Return the loop that a person chose by its name, None if there is none of that name.
 
-    Its name may be written without file and line.
+    Its name may be written without file and line, and that of C++ with template arguments.
     """
+    functions = (name, short(name))
     parts = [
         signature
         for signature in candidates
-        if name in (names[signature], names[signature].partition(" (")[0])
+        if names[signature] == name or names[signature].partition(" (")[0] in functions
     ]
     if not parts:
         return None
