@@ -79,4 +79,4 @@ class PairsPage:
     def marks_since(self, seen: int) -> NDArray[np.void]:
         """Return the marks of iterations from a number on, as far as the ring still has them."""
         made = self["marks"]
-        return self.mark[np.arange(max(seen, made - MARKS), made) % MARKS]
+        return np.asarray(self.mark[np.arange(max(seen, made - MARKS), made) % MARKS])

@@ -120,7 +120,7 @@ static void ask_first_rank(double answer[2]) {
     answer[0] = (double)pairs_page->must_stop;
     answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
   }
-  PMPI_Bcast(answer, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  if (attached.on && attached.begun) PMPI_Bcast(answer, 2, MPI_DOUBLE, 0, attached.own); /* so on all ranks, or none */
 }
 
 /* Whether to stop after this iteration. */
