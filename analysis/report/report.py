@@ -34,7 +34,6 @@ from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window
 from hindmost.analysis.report.looked_at import LookedAt, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.ranks_page import openings, rank_parts
-from hindmost.analysis.report.run_conclusions import busiest_of
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
@@ -73,7 +72,6 @@ from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
-from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
@@ -281,7 +279,6 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     wanted: list[Wanted[Any]] = [
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
-        TYPICAL_WORK,
     ]
     if not run.reduced:
         wanted += [ranks_of_run(), *([] if is_kept(run) else [counted_efficiencies()])]
@@ -337,7 +334,6 @@ def section(
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,
-        busiest=busiest_of(middle, ranks),
         slowest=slowest,
         efficiencies=efficiencies,
         remedies=remedies,

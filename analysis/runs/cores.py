@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.runs.finding import NUMBERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.harness.runfile.all_ranks import hosts_of_all
@@ -88,30 +87,6 @@ def core_wait(run: Run) -> CoreWait | None:
         rank=int(run.variable("rank")[worst]),
         host=run.hosts[worst] if len(set(run.hosts)) > 1 else "",
         window=window,
-    )
-
-
-HALF_AS_FAST = 2.0
-"""Work of a rank over that of the others, from which on a slower core does not explain it."""
-
-
-def work_or_core(work_s: NDArray[np.float64], *, counted: bool) -> str:
-    """Say what the most work of a rank may be, where times alone do not tell; else nothing.
-
-    Instructions of whole iterations do not tell either: a rank that waits counts them as well.
-
-    Parameters
-    ----------
-    work_s : float64 array, shape (rank,), seconds
-    counted : bool
-        Whether the program counts its work: then that tells.
-    """
-    others_s = np.delete(work_s, int(work_s.argmax()))
-    if counted or not others_s.size or work_s.max() >= HALF_AS_FAST * others_s.mean():
-        return ""
-    return (
-        " That is more work, a pause or a slower core: to tell, pin the ranks the other way round, "
-        "or count their instructions outside MPI."
     )
 
 
