@@ -191,9 +191,9 @@ def tell(comparison: Comparison, sides: Sides | None) -> None:
     print_table(Table(columns=columns, rows=rows))
     if len(ranked) > MOST_LISTED:
         write_lines(f"{len(ranked) - MOST_LISTED} more; --json has all")
-    for side, names in (("A", comparison.only_first), ("B", comparison.only_second)):
-        if names:
-            write_lines(f"only in {side}: {first_of(list(map(str, names)), '; ')}")
+    for side, alone in (("A", comparison.only_first), ("B", comparison.only_second)):
+        if alone:
+            write_lines(f"only in {side}: {first_of(list(map(str, alone)), '; ')}")
 
 
 def common_beginning(names: Sequence[str]) -> str:

@@ -133,7 +133,7 @@ def test_solvers_of_one_workload_stand_side_by_side(
     folder.mkdir()
     slow = {**values, "lead_out": np.full(3, 1.0), "solve_time": np.full(3, 1.002)}
     for solver, contents in (("gmres", values), ("pgmres", slow)):
-        for hour in range(2):  # a copy would count once
+        for hour in range(3):  # a copy would count once
             begun = f"2026-11-01T0{hour}:00:00+00:00"
             write_whole(folder, replace(header, solver=solver, t0_utc=begun), contents)
     assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
