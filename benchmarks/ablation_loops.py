@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.ablation import Case, Mechanism, Scores, print_table
+from numpy.typing import NDArray
 
 from hindmost.harness.loops import choice
 from hindmost.harness.loops.choice import (
@@ -95,10 +96,8 @@ class Trace:
         loops = {}
         for key, (parent, noted) in self.found.items():
             arrays = {name: np.array(each, np.int64) for name, each in noted.items()}
-            spans = (arrays["begins"], arrays["enters"], arrays["leaves"])
-            loops[key] = Loop(
-                key=key, parent=parent, frames=(), **arrays, seconds=seconds_of(*spans, calls)
-            )
+            seconds = seconds_of(arrays["enters"], arrays["leaves"], calls)
+            loops[key] = Loop(key=key, parent=parent, frames=(), **arrays, seconds=seconds)
         return calls, loops
 
 
@@ -333,9 +332,9 @@ def constant(loop: Candidate) -> bool:
     return min(each.constant for each in loop.ranks) >= nearly_all
 
 
-def all_calls(loop: Loop, calls: ContextCalls) -> int:
+def all_calls(loop: Loop, calls_before: NDArray[np.uint32]) -> int:
     """Count the calls in a loop with those of MPI-IO."""
-    return calls_inside(loop, replace(calls, writes=np.zeros_like(calls.writes)))
+    return calls_inside(loop, np.arange(calls_before.size, dtype=np.uint32))
 
 
 def each_for_itself(found: Any, _: Any) -> Any:

@@ -32,6 +32,7 @@ from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import place_of_loop, places_of
 from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
+from hindmost.harness.recorder.bodies import Spans
 from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
@@ -104,8 +105,8 @@ class RankLoops:
             without_code=functions.without_code,
         )
 
-    def spans(self, chosen: Chosen) -> tuple[NDArray[np.int64], ...]:
-        """Return when the iterations of each entry of a loop end; see `spans_of`."""
+    def spans(self, chosen: Chosen) -> Spans:
+        """Return when the iterations of a loop begin and end; see `spans_of`."""
         return spans_of([self.loops[part] for part in chosen.parts], chosen.every, self.calls)
 
 
@@ -314,7 +315,7 @@ def unseparated(
 ) -> set[Signature]:
     """Return the loops of which code does not prove that a call of MPI is in each iteration."""
     functions = Functions(contexts)
-    chains = [contexts.chain(int(each)).tolist() for each in np.unique(first.calls.context)]
+    chains = [contexts.chain(int(each)).tolist() for each in first.calls.contexts]
     return {
         signature
         for signature in candidates
@@ -322,31 +323,28 @@ def unseparated(
     }
 
 
-def spans_of(
-    parts: Sequence[Loop], every: int, calls: ContextCalls
-) -> tuple[NDArray[np.int64], ...]:
-    """Return when the iterations of each entry of a loop end, in nanoseconds.
+def spans_of(parts: Sequence[Loop], every: int, calls: ContextCalls) -> Spans:
+    """Return when the iterations of a loop begin and end, wherever it is called from.
 
-    The first one begins with its first call, since what the program did before may be no part of
-    the loop; each ends with the last call before the next one begins.
+    The first one of an entry begins with its first call, since what the program did before may be
+    no part of the loop; each ends with the last call before the next one begins.
     """
-    found = []
+    begins, ends, entries = [], [], []
     for part in parts:
-        loop = every_kth(part, every, calls) if every > 1 else part
-        first = np.searchsorted(loop.begins, loop.enters)
-        last = np.append(first[1:], loop.begins.size)
-        for entry, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            inner = loop.begins[begin + 1 : end]
-            found.append(
-                np.concatenate(
-                    [
-                        calls.begin_ns[loop.enters[entry]][None],
-                        calls.end_ns[inner - 1],
-                        calls.end_ns[loop.leaves[entry]][None],
-                    ]
-                )
-            )
-    return tuple(sorted(found, key=lambda each: int(each[0])))
+        loop = every_kth(part, every) if every > 1 else part
+        entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
+        first = np.append(True, entry[1:] != entry[:-1])
+        last_call = np.where(
+            np.append(first[1:], True), loop.leaves[entry], np.append(loop.begins[1:], 0) - 1
+        )
+        begins.append(
+            np.where(first, calls.begin_ns[loop.enters[entry]], calls.end_ns[loop.begins - 1])
+        )
+        ends.append(calls.end_ns[last_call])
+        entries.append(first)
+    begin, end, first = map(np.concatenate, (begins, ends, entries))
+    order = np.argsort(begin, kind="stable")
+    return Spans(begin_ns=begin[order], end_ns=end[order], entry=np.cumsum(first[order]) - 1)
 
 
 def names_of(

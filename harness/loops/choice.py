@@ -218,14 +218,14 @@ def summaries_of(
     found = {}
     together: defaultdict[tuple[object, int], float] = defaultdict(float)
     for key, loop in loops.items():
-        together[signatures[key][0], key[2]] += float(loop.seconds.sum())
+        together[signatures[key][0], key[2]] += loop.seconds
+    before = calls.without_files
     for key, loop in loops.items():
-        spent = loop.seconds.sum()
         if not loop.begins.size or together[signatures[key][0], key[2]] < least * seconds:
             continue
-        made = calls_of_iterations(loop).astype(np.float64)
+        made = calls_of_iterations(loop)
         trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips
-        often = np.bincount(trips)
+        counts, often = np.unique(trips, return_counts=True)
         once = bool((loop.trips == 1).all())
         hidden = np.empty(0, np.int64)
         if loop.begins.size >= 2 * LEAST_ITERATIONS:
@@ -235,12 +235,12 @@ def summaries_of(
             header=key[2],
             iterations=loop.begins.size,
             entries=loop.enters.size,
-            share=float(spent / max(seconds, 1e-300)),
-            effective=float(made.sum() ** 2 / (made**2).sum()),
-            trips=int(np.argmax(often)),
+            share=loop.seconds / max(seconds, 1e-300),
+            effective=float(made.sum()) ** 2 / float(np.dot(made, made)),
+            trips=int(counts[np.argmax(often)]),
             constant=float(often.max() / trips.size),
             once=once,
-            calls=calls_inside(loop, calls),
+            calls=calls_inside(loop, before),
             hidden=tuple(hidden.tolist()),
         )
     return found

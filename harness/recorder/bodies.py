@@ -9,7 +9,7 @@ none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,49 @@ DETOUR = 0
 """What a record of an injected detour is."""
 WHOLE = ("halo", "wait", "post")
 """Phases that count as a whole, MPI or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """When the iterations of a loop begin and end on a rank, one after the other.
+
+    Attributes
+    ----------
+    begin_ns, end_ns : int64 array, shape (body,), nanoseconds
+    entry : int64 array, shape (body,)
+        Number of the time that control was in the loop, from 0: between two of these the program
+        did something else, which no iteration contains.
+    """
+
+    begin_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    entry: NDArray[np.int64]
+
+    @classmethod
+    def between(cls, border_ns: NDArray[np.int64]) -> Spans:
+        """Return the iterations between borders: int64 array, shape (body + 1,), nanoseconds."""
+        begin, end = border_ns[:-1], border_ns[1:]
+        return cls(begin_ns=begin, end_ns=end, entry=np.zeros(begin.size, np.int64))
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first iteration of each entry: int64 array, shape (entry,)."""
+        return np.searchsorted(self.entry, np.arange(self.entries))
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """The last iteration of each entry: int64 array, shape (entry,)."""
+        return np.searchsorted(self.entry, np.arange(self.entries), side="right") - 1
+
+    @property
+    def entries(self) -> int:
+        """How many times control was in the loop."""
+        return int(self.entry[-1]) + 1 if self.entry.size else 0
+
+    def as_one(self) -> Spans:
+        """Return one entry, in which what lies between others counts as an iteration."""
+        ends = np.append(self.begin_ns, self.end_ns[self.last])
+        return Spans.between(np.sort(ends))
 
 
 def find_marked(
@@ -136,29 +179,31 @@ def times_of_bodies(
 
 
 def bodies_of_loop(
-    border: NDArray[np.int64],
+    spans: Spans,
     regions: NDArray[np.int64],
     called: Sequence[str],
     recording: Recording,
     names: Sequence[str],
     paused_ns: NDArray[np.int64] | int = 0,
 ) -> RankBodies:
-    """Return the bodies of a loop between borders on a rank.
+    """Return the bodies of a loop on a rank; what lies between its entries counts as a restart.
 
     Parameters
     ----------
-    border : int64 array, shape (body + 1,), nanoseconds
+    spans : Spans
     regions : int64 array, shape (region, 2), nanoseconds
-        Begin and end of phases of the program, in the order of time, side by side.
+        Begin and end of phases of the program, in the order of time, side by side. Those that do
+        not lie in one entry are left out.
     called : sequence of str, one a region
     names : sequence of str
         The program's own phases, those of all ranks, besides `PHASES`.
     paused_ns : int64 array, shape (body,), nanoseconds
         To be added to the begin of each body for the time of day.
     """
-    begin, end = border[:-1], border[1:]
+    begin, end, first, last = spans.begin_ns, spans.end_ns, spans.first, spans.last
     calls = recording.records[recording.records["what"] < 0]
-    inside = (regions[:, 0] >= begin[0]) & (regions[:, 1] <= end[-1])
+    entry = np.searchsorted(begin[first], regions[:, 0], side="right") - 1
+    inside = (entry >= 0) & (regions[:, 1] <= end[last[entry]])
     regions = regions[inside]
     called = [name for name, kept in zip(called, inside.tolist(), strict=True) if kept]
     whole = np.array([name in WHOLE for name in called], np.bool_)
@@ -173,8 +218,8 @@ def bodies_of_loop(
         phase_duration=phases_of_loop(begin, end, calls, regions, called, names),
         phases=(*PHASES, *names),
         kind=np.full(begin.size, BodyKind.REGULAR, np.uint8),
-        position=np.arange(begin.size, dtype=np.int32),
-        restart_duration=np.empty(0),
+        position=(np.arange(begin.size) - first[spans.entry]).astype(np.int32),
+        restart_duration=np.maximum(begin[first[1:]] - end[last[:-1]], 0) * NS,
     )
 
 
@@ -303,7 +348,7 @@ def phases_of_loop(
     Parameters
     ----------
     begin, end : int64 array, shape (body,), nanoseconds
-        One body after the other.
+        In the order of time.
     calls : structured array, shape (call,)
     regions : int64 array, shape (region, 2), nanoseconds
         In the order of time.
