@@ -6,7 +6,7 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from hindmost.harness.loops.names import place_of_loop, places_of
 from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Spans
-from hindmost.harness.recorder.library import NS, Flag
+from hindmost.harness.recorder.library import Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts
@@ -74,34 +74,27 @@ class RankLoops:
 
     @classmethod
     def of(
-        cls, recording: Recording, contexts: CallContexts, least: float, until_s: float | None
+        cls, calls: ContextCalls, seconds: float, contexts: CallContexts, least: float
     ) -> RankLoops:
         """Find the loops of a rank.
 
         Parameters
         ----------
+        calls : ContextCalls
+        seconds : float
+            The recorded time of the rank.
         contexts : CallContexts
             Of all ranks.
         least : float
             Share of its time from which on a loop is summarised.
-        until_s : float or None
-            When the records of some rank end, of a program that was ended: the calls that began
-            later are left out, since killed ranks wrote their last parts at different times.
         """
-        calls, _, _ = calls_of(recording)
-        end_ns = recording.end_ns
-        if until_s is not None and calls.end_ns.size:
-            begins = recording.clock.since_zero(calls.begin_ns)
-            calls = calls.first(int(np.count_nonzero(begins < until_s)))
-            end_ns = int(calls.end_ns[-1]) if calls.end_ns.size else end_ns
         functions = Functions(contexts)
         loops = loops_of(calls, contexts, functions)
         signatures = signatures_of(loops, functions.key)
-        seconds = max((end_ns - recording.begin_ns) * NS, 1e-300)
         return cls(
             loops={signature: loops[key] for key, signature in signatures.items()},
             calls=calls,
-            summaries=summaries_of(loops, signatures, calls, seconds, least),
+            summaries=summaries_of(loops, signatures, calls, max(seconds, 1e-300), least),
             without_code=functions.without_code,
         )
 
@@ -122,21 +115,40 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
         Whether all ranks of the program take part, or it is no collective.
     """
     records, classes = recording.records, recording.call_classes
-    made = records[(records["what"] < 0) & ((records["flags"] & Flag.INCOMPLETE) == 0)]
-    number = -1 - made["what"].astype(np.int64)
-    kept = ~np.isin(number, [at for at, each in enumerate(classes) if each in POLLS])
-    made, number = made[kept], number[kept]
-    known = "context" in (made.dtype.names or ())
+    polls, files = (
+        np.array([each in wanted for each in classes], np.bool_) for wanted in (POLLS, FILES)
+    )
+    kept = (records["what"] < 0) & ((records["flags"] & Flag.INCOMPLETE) == 0)
+    kept[kept] = ~polls[-1 - records["what"][kept]]
+    number = -1 - records["what"][kept]
+    known = "context" in (records.dtype.names or ())
     return (
         ContextCalls(
-            context=made["context"].astype(np.uint32) if known else np.zeros(made.size, np.uint32),
-            begin_ns=made["begin_ns"].astype(np.int64),
-            end_ns=made["end_ns"].astype(np.int64),
-            writes=np.isin(number, [at for at, each in enumerate(classes) if each in FILES]),
+            context=records["context"][kept] if known else np.zeros(number.size, np.uint32),
+            begin_ns=records["begin_ns"][kept],
+            end_ns=records["end_ns"][kept],
+            writes=files[number],
         ),
         number,
-        (made["flags"] & (Flag.PART | Flag.ALONE)) == 0,
+        (records["flags"][kept] & (Flag.PART | Flag.ALONE)) == 0,
     )
+
+
+def calls_until(recording: Recording, until_s: float | None) -> tuple[ContextCalls, int]:
+    """Return the calls of MPI in a recording, and when it ends, in nanoseconds.
+
+    Parameters
+    ----------
+    until_s : float or None
+        When the records of some rank end, of a program that was ended: the calls that began later
+        are left out, since killed ranks wrote their last parts at different times.
+    """
+    calls, _, _ = calls_of(recording)
+    if until_s is None or not calls.end_ns.size:
+        return calls, recording.end_ns
+    begins = recording.clock.since_zero(calls.begin_ns)
+    calls = calls.first(int(np.count_nonzero(begins < until_s)))
+    return calls, int(calls.end_ns[-1]) if calls.end_ns.size else recording.end_ns
 
 
 def borders_at_call(
@@ -166,7 +178,7 @@ def least_share(wanted: str) -> float:
 
 def chosen_loops(
     ranks: Iterable[RankLoops],
-    first: RankLoops,
+    first_rank: Callable[[], RankLoops],
     contexts: CallContexts,
     wanted: tuple[str, int],
     whole_s: float,
@@ -179,8 +191,8 @@ def chosen_loops(
     ----------
     ranks : iterable of RankLoops
         Of all ranks; one after the other is looked at.
-    first : RankLoops
-        Of the first.
+    first_rank : callable
+        Returns those of the first.
     contexts : CallContexts
         Of all ranks.
     wanted : tuple of str, int
@@ -215,6 +227,7 @@ def chosen_loops(
             }
         )
         without_code |= each.without_code
+    first = first_rank()
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
     callers = callers_of(contexts, names, first.loops)

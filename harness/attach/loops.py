@@ -15,6 +15,7 @@ from hindmost.harness.attach.iterations import (
     RankLoops,
     borders_at_call,
     calls_of,
+    calls_until,
     chosen_loops,
     least_share,
 )
@@ -82,15 +83,26 @@ class LoopOfRanks:
         UnsureError
             No loop can be chosen.
         """
-        ways, worked = self.ways(), False
-        counts: list[EntriesOfRanks] = [EntriesOfRanks() for _ in ways]
+        spans_on, iterations = self.ways()
+
+        def look_at(rank: int) -> tuple[bool, list[Spans]]:
+            """Return whether a rank counted work, and its spans in each loop."""
+            worked = bool(marked(self.prepared(rank)[0].marks, WORK).size)
+            return worked, spans_on(rank)
+
+        looked = self.blocks.once(look_at)
+        counts = [EntriesOfRanks() for _ in iterations]
+        any_worked = False
         for rank in self.blocks.each(FINDING):
-            worked |= bool(marked(self.prepared(rank)[0].marks, WORK).size)
-            for of_ranks, (spans, _) in zip(counts, ways, strict=True):
-                of_ranks.add(spans(rank))
+            worked, spans = looked(rank)
+            any_worked |= worked
+            for of_ranks, each in zip(counts, spans, strict=True):
+                of_ranks.add(each)
         return [
-            self.agreed_on(of_ranks, *way, worked=worked)
-            for of_ranks, way in zip(counts, ways, strict=True)
+            self.agreed_on(
+                of_ranks, partial(lambda at, rank: looked(rank)[1][at], at), of, worked=any_worked
+            )
+            for at, (of_ranks, of) in enumerate(zip(counts, iterations, strict=True))
         ]
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
@@ -98,35 +110,44 @@ class LoopOfRanks:
         without = without_pauses if self.iterate_at is None else with_pauses_in_calls
         return without(self.recorded(rank))
 
-    def ways(self) -> list[tuple[Callable[[int], Spans], Attached | None]]:
-        """Return, of each loop, what finds its spans on a rank, and what its iterations are."""
+    def ways(self) -> tuple[Callable[[int], list[Spans]], list[Attached | None]]:
+        """Return what finds the spans of each loop on a rank, and what their iterations are."""
         if self.iterate_at is None:
-            return [(self.at_marks, None)]
+            return (lambda rank: [self.at_marks(rank)]), [None]
         at, every = self.iterate_at
         if at in self.calls:
             said = Attached(iterate_at={"call": at, "calls": every})
-            return [(partial(self.at_calls, at, every), said)]
+            return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
         cut = not self.section.whole
         until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
+        kept: dict[int, RankLoops] = {}  # until their spans are found, if all ranks are one block
 
         def loops_on(rank: int) -> RankLoops:
-            return RankLoops.of(self.prepared(rank)[0], self.contexts, least_share(at), until_s)
+            recording, _ = self.prepared(rank)
+            calls, end_ns = calls_until(recording, until_s)
+            begin_ns = recording.begin_ns
+            del recording  # it is large
+            found = RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
+            if len(self.blocks.blocks) == 1:
+                kept[rank] = found
+            return found
 
-        loops = self.blocks.once(loops_on)
-        first = self.recorded(0)
+        facts = self.section.parts[0].facts
         found = chosen_loops(
-            (loops(rank) for rank in self.blocks.each("choosing the loop")),
-            loops(0),
+            (loops_on(rank) for rank in self.blocks.each("choosing the loop")),
+            lambda: kept.get(0) or loops_on(0),
             self.contexts,
             self.iterate_at,
-            (first.end_ns - first.begin_ns) * NS,
+            (facts.end_ns - facts.begin_ns) * NS,
             cut=cut,
         )
-        return [
-            (partial(lambda chosen, rank: loops(rank).spans(chosen), chosen), iterations)
-            for chosen, iterations in found
-        ]
+
+        def spans_on(rank: int) -> list[Spans]:
+            loops = kept.pop(rank, None) or loops_on(rank)
+            return [loops.spans(chosen) for chosen, _ in found]
+
+        return spans_on, [iterations for _, iterations in found]
 
     def last_call_s(self, rank: int) -> float:
         """Return when the last call of a rank ended, in seconds of the run; 0 if there is none."""
@@ -304,7 +325,7 @@ def without_pauses(
     shift = np.zeros(records.size, np.int64)
     shift[at] = spent
     shift = np.cumsum(shift)
-    moved = records.copy()
+    moved = records if records.flags.writeable else records.copy()
     moved["begin_ns"] -= shift
     moved["end_ns"][records["what"] <= 0] -= shift[records["what"] <= 0]
     paused = np.cumsum(spent)
@@ -327,9 +348,8 @@ def with_pauses_in_calls(
     records = recording.records
     at = np.flatnonzero(records["what"] == PAUSE)
     at = at[(at > 0) & (records["what"][at - 1] < 0)]
-    longer = records.copy()
-    longer["end_ns"][at - 1] = records["begin_ns"][at]
-    return replace(recording, records=longer), np.zeros_like
+    records["end_ns"][at - 1] = records["begin_ns"][at]
+    return recording, np.zeros_like
 
 
 def regions_of(marks: NDArray[np.void]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -207,6 +207,10 @@ class RawSection:
         """Return an array of the section, shape (entry,)."""
         return array_of(self.data, kind, self.at.get(kind, []))
 
+    def parts(self, kind: Frame) -> list[NDArray[Any]]:
+        """Return the parts of an array as they stand in the file: shape (entry,) each."""
+        return parts_of(self.data, kind, self.at.get(kind, []))
+
 
 PLACE = np.dtype(
     [
@@ -239,13 +243,19 @@ NAMES = (Frame.MODULES, Frame.CODES)
 
 def array_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> NDArray[Any]:
     """Return the array whose parts stand there, shape (entry,); one part is mapped, not read."""
+    parts = parts_of(data, kind, spans)
+    empty = np.empty(0, (OF_SECTIONS | OF_RANKS)[kind])
+    return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+
+
+def parts_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> list[NDArray[Any]]:
+    """Return the parts of an array that stand there, mapped: shape (entry,) each."""
     entry = (OF_SECTIONS | OF_RANKS)[kind]
-    parts = [
+    return [
         np.frombuffer(data, entry, span.count // entry.itemsize, span.offset)
         for span in spans
         if span.count >= entry.itemsize
     ]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, entry), *parts])
 
 
 KNOWN = frozenset(Frame) - {Frame.BACK}
@@ -292,8 +302,9 @@ class RawRank:
     def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
         """Return the context of each record of a section, shape (record,); 0: not known."""
         noted = section.array(Frame.CONTEXTS)
-        known = np.zeros(section.array(Frame.RECORDS).size, np.uint32)
-        known[: noted.size] = noted[: known.size]
+        size = sum(part.size for part in section.parts(Frame.RECORDS))
+        known = np.zeros(size, np.uint32)
+        known[: noted.size] = noted[:size]
         known[known >= self.contexts.count] = 0  # the file is torn
         return known
 

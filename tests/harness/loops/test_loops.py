@@ -32,6 +32,7 @@ def loop(iterations: int, *, inside: Signature | None = None, **other: Any) -> S
         iterations=iterations,
         entries=1,
         share=0.9,
+        seconds=1e-3,
         effective=float(iterations),
         trips=iterations,
         constant=1.0,
