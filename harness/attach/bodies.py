@@ -32,6 +32,7 @@ from hindmost.harness.runfile.bodies import (
     PHASES,
     RankBodies,
 )
+from hindmost.harness.runfile.contexts import CallContexts
 
 FINDING = "finding iterations"
 """What the person who waits is told."""
@@ -85,20 +86,7 @@ def recording_of(
         Whether noise was injected into any rank.
     """
     facts = each.facts
-    records = no_records()
-    if numbers is not None:
-        parts = each.parts(Frame.RECORDS)
-        size = min(sum(part.size for part in parts), facts.kept)
-        known = raw.contexts.known
-        records, at = np.empty(size, NOTED if known else RECORD), 0
-        for part in parts:
-            for name in RECORD.names or ():
-                records[name][at : at + part.size] = part[name][: size - at]
-            at = min(at + part.size, size)
-        if known:
-            own = raw.contexts_of(each)[:size]
-            records["context"], records["function"] = numbers[own], callers_of(raw)[own]
-        raw.release()
+    records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
@@ -158,9 +146,38 @@ class Agreed:
     work: float | None = None
 
 
-def callers_of(raw: RawRank) -> NDArray[np.uint32]:
-    """Return the number of the function that makes the call of each context, shape (context,)."""
-    return np.unique(raw.contexts.callers, return_inverse=True)[1].astype(np.uint32)
+def records_of(
+    each: RawSection, contexts: CallContexts, numbers: NDArray[np.uint32]
+) -> NDArray[np.void]:
+    """Return the records of a section, with their contexts where these are known.
+
+    Parameters
+    ----------
+    contexts : CallContexts
+        Of the rank.
+    numbers : uint32 array, shape (context,)
+        See `recording_of`.
+
+    Returns
+    -------
+    structured array, shape (record,)
+        Of the types `NOTED` or `RECORD`.
+    """
+    size = min(each.size(Frame.RECORDS), each.facts.kept)
+    records, at = np.empty(size, NOTED if contexts.known else RECORD), 0
+    for part in each.parts(Frame.RECORDS):
+        for name in RECORD.names or ():
+            records[name][at : at + part.size] = part[name][: size - at]
+        at = min(at + part.size, size)
+    if contexts.known:
+        functions = np.unique(contexts.callers, return_inverse=True)[1]
+        records["context"], records["function"], at = numbers[0], functions[0], 0
+        for part in each.parts(Frame.CONTEXTS):
+            own = np.where(part < contexts.count, part, 0)[: size - at]  # the file may be torn
+            records["context"][at : at + own.size] = numbers[own]
+            records["function"][at : at + own.size] = functions[own]
+            at += own.size
+    return records
 
 
 def agreed_on_solve(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
@@ -207,9 +207,21 @@ class RawSection:
         """Return an array of the section, shape (entry,)."""
         return array_of(self.data, kind, self.at.get(kind, []))
 
-    def parts(self, kind: Frame) -> list[NDArray[Any]]:
-        """Return the parts of an array as they stand in the file: shape (entry,) each."""
-        return parts_of(self.data, kind, self.at.get(kind, []))
+    def size(self, kind: Frame) -> int:
+        """Return how many entries an array of the section has."""
+        return sum(part.size for part in parts_of(self.data, kind, self.at.get(kind, [])))
+
+    def parts(self, kind: Frame) -> Iterator[NDArray[Any]]:
+        """Yield an array of the section part by part, shape (entry,); the file takes no memory."""
+        read = 0
+        for whole in parts_of(self.data, kind, self.at.get(kind, [])):
+            for at in range(0, whole.size, PART_ENTRIES):
+                part = whole[at : at + PART_ENTRIES]
+                yield part
+                read += part.size
+                if read >= PART_ENTRIES:
+                    read = 0
+                    self.data.madvise(mmap.MADV_DONTNEED)
 
 
 PLACE = np.dtype(
@@ -221,6 +233,8 @@ PLACE = np.dtype(
         ("pad", "<i4"),
     ]
 )
+PART_ENTRIES = 1 << 20
+"""Entries of an array of a section that are looked at together."""
 OF_SECTIONS = {
     Frame.RECORDS: RECORD,
     Frame.CONTEXTS: np.dtype("<u4"),
@@ -298,15 +312,6 @@ class RawRank:
     def release(self) -> None:
         """Give back the memory that reading the file took; what is needed is read again."""
         self.data.madvise(mmap.MADV_DONTNEED)
-
-    def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
-        """Return the context of each record of a section, shape (record,); 0: not known."""
-        noted = section.array(Frame.CONTEXTS)
-        size = sum(part.size for part in section.parts(Frame.RECORDS))
-        known = np.zeros(size, np.uint32)
-        known[: noted.size] = noted[:size]
-        known[known >= self.contexts.count] = 0  # the file is torn
-        return known
 
 
 def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
