@@ -31,7 +31,7 @@ CAPTION = (
 OF_FIRST = " The interval and the bands across are of the first kernel."
 INCHES = DEFAULT_HEIGHT_INCHES["full"]
 LEGEND = (
-    "predicted: by the method that best predicted the last points, which may be the model. share: "
+    "predicted: beyond the points by what best predicted the last ones, else by the model. share: "
     "of the sum of all kernels at the target. growth: prediction at the target over the value at "
     "the largest measured point."
 )

@@ -50,8 +50,7 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     """Predict all kernels of a metric at a point.
 
     Beyond its last point a kernel is foretold from how well candidates foretold the last points of
-    all kernels; the other predictions are those of the models, as are those of kernels that follow
-    their models.
+    all kernels; the other predictions are those of the models.
     """
     explained = np.concatenate([batch.predict(at) for batch in batches])
     count = explained.size
@@ -74,16 +73,12 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
                     points=batch.points,
                     values=batch.medians[beyond],
                     recent=batch.recent()[beyond],
-                    gamma=batch.noise.kind.gamma,
                 )
             )
             numbers.append(first + np.flatnonzero(beyond))
         first += len(batch.series)
-    usable = np.isfinite(explained) & (explained > 0.0)
     for kernels, forecast in zip(numbers, foretell(groups, at[0]) if groups else (), strict=True):
-        foretold = ~(forecast.follows_model & usable[kernels])
-        own = kernels[foretold]
-        found.by_model[own] = False
+        found.by_model[kernels] = False
         for name in ("predicted", "low", "high", "weights", "missed"):
-            getattr(found, name)[own] = getattr(forecast, name)[foretold]
+            getattr(found, name)[kernels] = getattr(forecast, name)
     return found

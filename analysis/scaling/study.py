@@ -35,8 +35,8 @@ OF_EVEN_SHARE = 0.1
 LEAST_NAMED = 0.1
 """Weight from which a source of a prediction is named."""
 OF_MODEL = "the model"
-"""Where predictions come from among the measured points, over several parameters, with the method
-of Extra-P, and of kernels whose last points a function of all points foretells best."""
+"""Where predictions come from among the measured points, over several parameters, and with the
+method of Extra-P."""
 NARROW = 0.25
 """Range of the points, over the way from the largest to the target, both as logarithms; below it
 next to nothing is known of the growth that is extrapolated."""

@@ -30,7 +30,7 @@ UNSETTLED = {
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-predicted: by the method that best predicted the last points, which may be the model. share: of all
+predicted: beyond the points by what best predicted the last ones, else by the model. share: of all
 kernels at the target. growth: from the largest measured point. The steepest kernels come first."""
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindmost.harness.loops.names import short
 from hindmost.harness.loops.tree import (
     LONGEST_SPLIT,
     ContextCalls,
@@ -411,12 +412,13 @@ def named_loop(
 ) -> Chosen | None:
     """Return the loop that a person chose by its name, None if there is none of that name.
 
-    Its name may be written without file and line.
+    Its name may be written without file and line, and that of C++ with template arguments.
     """
+    functions = (name, short(name))
     parts = [
         signature
         for signature in candidates
-        if name in (names[signature], names[signature].partition(" (")[0])
+        if names[signature] == name or names[signature].partition(" (")[0] in functions
     ]
     # Of a function that calls itself, the outermost call has what the others do.
     named = set(parts)

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "raw_file.h"
 
@@ -31,7 +32,7 @@ enum { MOST_WATCHED = 256, MOST_SOLVERS = 64 };
 enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc event solves, if anything */
 
 static struct {
-  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked; /* the last: of FIND_CALL */
+  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked, tells; /* unless_marked: of FIND_CALL */
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
@@ -39,7 +40,7 @@ static struct {
   int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;
   int64_t load_ns;
-  char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
+  char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], board[PATH_MAX], only[256], petsc_version[64];
   const char *scalar;
   char *origins; /* where the program runs, as JSON */
   char *injected; /* the law of injected noise */
@@ -62,7 +63,7 @@ static void copy_text(char *to, size_t room, const char *from) {
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
   char line[2 * PATH_MAX];
   va_list words;
-  if (!*attached.status) return;
+  if (!*attached.status || !attached.tells) return;
   va_start(words, format);
   int size = vsnprintf(line, sizeof line - 1, format, words);
   va_end(words);
@@ -86,11 +87,16 @@ static int assigned_rank(void) {
   return 0;
 }
 
-/* The first rank alone tells: thousands would write into one file. */
+/* The first rank alone tells what goes well: thousands would write into one file. */
 static void find_status_file(void) {
   const char *status = getenv("HINDMOST_STATUS");
-  if (status && !assigned_rank()) copy_text(attached.status, sizeof attached.status, status);
+  if (status) copy_text(attached.status, sizeof attached.status, status);
+  attached.tells = !assigned_rank();
 }
+
+static const char *own_name(void);
+
+#include "all_ranks.h"
 
 /* ---- settings ---- */
 
@@ -112,6 +118,7 @@ static int call_named(const char *name) {
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
+  else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
@@ -142,6 +149,7 @@ static int read_settings(const char *path) {
   size_t room = 0;
   FILE *file = fopen(path, "re");
   if (!file) return 0;
+  copy_text(attached.board, sizeof attached.board, path);
   while (getline(&line, &room, file) > 0) {
     line[strcspn(line, "\n")] = 0;
     char *blank = strchr(line, ' ');
@@ -184,6 +192,12 @@ static struct libraries *libraries_named(const char *begin) {
   return &libraries;
 }
 
+__attribute__((noreturn)) static void refuse_mpi(const char *one, const char *other) {
+  refuse("%s was stopped before it began: it uses another MPI than hindmost's recorder (%s and %s). Name the mpicc of "
+         "the program's MPI: --mpicc PATH.", own_name(), one, other);
+  _exit(CANNOT_RECORD);
+}
+
 /* Ends the process before it has begun if it brings another MPI than that of the recorder. */
 static void refuse_another_mpi(void) {
   struct libraries *mpis = libraries_named("libmpi");
@@ -197,8 +211,7 @@ static void refuse_another_mpi(void) {
     }
     if (init && !first) first = init, of_first = i;
     if (!init || init == first) continue;
-    tell("foreign\t%s\t%s", mpis->path[of_first], mpis->path[i]);
-    _exit(CANNOT_RECORD);
+    refuse_mpi(mpis->path[of_first], mpis->path[i]);
   }
 }
 
@@ -215,8 +228,7 @@ static void refuse_linked_mpi(void) {
   PMPI_Get_library_version(library, &size);
   if (!strncmp(library, "Open MPI", 8) == !strcmp(COMPILED_FOR, "Open MPI")) return;
   library[strcspn(library, "\t\n,:")] = 0;
-  tell("foreign\t%s\t%s", COMPILED_FOR, library);
-  _exit(CANNOT_RECORD);
+  refuse_mpi(COMPILED_FOR, library);
 }
 
 /* ---- begin and end of the process ---- */
@@ -273,7 +285,9 @@ __attribute__((constructor)) static void attach_to_process(void) {
   attached.on = 1;
   attached.pid = getpid();
   pthread_atfork(NULL, NULL, leave_child);
-  tell("loaded\t%d", (int)attached.pid);
+  char image[16] = "";
+  prctl(PR_GET_NAME, image);
+  tell("loaded\t%d\t%s\t%s", (int)attached.pid, own_name(), image);
   refuse_another_mpi();
   find_bindings();
 }
@@ -317,8 +331,7 @@ static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
     text_add(&text, ",\"aborted\":null");
   text_frame(&text, RAW_END);
   raw_close();
-  tell("%s\t%d\t%s\t%s", finalized ? "finished" : "ended", attached.rank, attached.folder,
-       raw.failure ? strerror(raw.failure) : "");
+  tell("%s\t%d\t%s\t%d", finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }
 
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize. */
@@ -332,7 +345,24 @@ static void attach_break(int64_t aborted) {
   write_end(0, aborted, since_ns);
 }
 
-__attribute__((destructor)) static void leave_process(void) { attach_break(-1); }
+/* For one who asks why nothing was recorded: the library whose MPI was begun past the recorder, if one was. */
+static void tell_of_exit(void) {
+  struct libraries *mpis = libraries_named("libmpi");
+  const char *begun = "";
+  for (int i = 0; i < mpis->count && !*begun; i++) {
+    void *handle = dlopen(mpis->path[i], RTLD_LAZY | RTLD_NOLOAD);
+    int (*initialized)(int *) = handle ? (int (*)(int *))dlsym(handle, "PMPI_Initialized") : NULL;
+    int is_begun = 0;
+    if (initialized && !initialized(&is_begun) && is_begun) begun = mpis->path[i];
+    if (handle) dlclose(handle);
+  }
+  tell("exit\t%d\t%s", (int)attached.pid, begun);
+}
+
+__attribute__((destructor)) static void leave_process(void) {
+  attach_break(-1);
+  if (attached.on && !attached.begun && getpid() == attached.pid) tell_of_exit();
+}
 
 /* What a signal ends is kept as well. Only signals whose action is the default, or MPI's own, which ends
  * the program after a report. That action is then taken, so that the program ends as without hindmost.
@@ -398,17 +428,30 @@ static void attach_end(void) {
   PMPI_Comm_free(&attached.own);
 }
 
+static void tell_of_init(void) {
+  if (attached.on && !attached.begun && getpid() == attached.pid) tell("init\t%d", (int)attached.pid);
+}
+
 int MPI_Init(int *argc, char ***argv) {
+  tell_of_init();
   int error = PMPI_Init(argc, argv);
   if (!error) attach_begin();
   return error;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+  tell_of_init();
   int error = PMPI_Init_thread(argc, argv, required, provided);
   if (!error) attach_begin();
   return error;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+  if (attached.on && !attached.begun && getpid() == attached.pid) tell("session\t%d", (int)attached.pid);
+  return PMPI_Session_init(info, handler, session);
+}
+#endif
 
 int MPI_Finalize(void) {
   attach_end();

@@ -33,11 +33,17 @@ static size_t read_command(char *words, size_t room) {
 static char command[1 << 16];
 static size_t command_size;
 
+/* What people call the program, also where an interpreter runs it. */
+static const char *own_name(void) {
+  static char name[80];
+  if (!command_size) command_size = read_command(command, sizeof command);
+  name_of_program(name, sizeof name, command, command_size);
+  return name;
+}
+
 /* On rank 0: a new folder with the first free number. */
 static int make_folder(void) {
-  char name[80];
-  command_size = read_command(command, sizeof command);
-  name_of_program(name, sizeof name, command, command_size);
+  const char *name = own_name();
   for (int number = 0; number < 1000000; number++) {
     int size = snprintf(attached.folder, sizeof attached.folder, "%s/%s-%d.raw", attached.out, name, number);
     if (size < 0 || size >= (int)sizeof attached.folder - 32) return ENAMETOOLONG;
@@ -174,9 +180,13 @@ static void attach_begin(void) {
   refuse_another_mpi();
   refuse_linked_mpi();
   make_crc_tables();
+  PMPI_Comm_rank(MPI_COMM_WORLD, &attached.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &attached.size);
+  if (!all_are_attached()) {
+    attached.on = 0;
+    return;
+  }
   PMPI_Comm_dup(MPI_COMM_WORLD, &attached.own);
-  PMPI_Comm_rank(attached.own, &attached.rank);
-  PMPI_Comm_size(attached.own, &attached.size);
   int failed = attached.rank == 0 ? make_folder() : 0, any = 0;
   PMPI_Bcast(&failed, 1, MPI_INT, 0, attached.own);
   PMPI_Bcast(attached.folder, sizeof attached.folder, MPI_CHAR, 0, attached.own);
@@ -186,7 +196,9 @@ static void attach_begin(void) {
   }
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
   if (any) {
-    tell("failed\t%d\t%s\t%s", attached.rank, *attached.folder ? attached.folder : attached.out, strerror(any));
+    if (attached.rank == 0)
+      refuse("Nothing was recorded of %s: %s: %s. Choose another --out.", own_name(),
+             *attached.folder ? attached.folder : attached.out, strerror(any));
     attached.on = 0;
     raw_close();
     return;

@@ -14,13 +14,16 @@ from hindmost.files import make_folder, write_atomically
 from hindmost.harness.attach.environment import STATUS, export_lines, link_words, variables
 from hindmost.harness.attach.outcome import (
     Outcome,
+    cut_off,
     ended_early,
     problem,
     read_outcome,
+    reports_gone,
     singletons,
 )
 from hindmost.harness.attach.program import (
     PUT_OFF,
+    Ended,
     become_program,
     end_as,
     hold_signals,
@@ -34,6 +37,8 @@ from hindmost.output import warn, write_lines
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
+BOARD = "board"
+"""Before the file in which ranks tell each other that they are attached: the settings of rank 0."""
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
 """Variables that tell what one launcher started from what another did."""
 PATIENCE_S = 10.0
@@ -202,9 +207,11 @@ def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     """Compile the recorder where need be, and write its settings; return the recorder."""
     text = settings_text(arguments)
     library = recorder_library(arguments.mpicc)
+    launched = assigned_rank().launcher
+    board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")
     try:
-        write_atomically(settings, f"{LIBRARY} {library}\n{text}")
+        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{text}")
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     return library
@@ -247,38 +254,40 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         library = prepare(arguments, settings)
         told.touch(mode=0o600)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        status = run_program(program, {**original, **added}, blocked)
-        found = read_outcome(told)
+        ended = run_program(program, {**original, **added}, blocked)
+        outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
             path.unlink(missing_ok=True)
         release_signals({*blocked, *PUT_OFF})
     try:
-        failed = finish(found, arguments, Path(program[0]).name)
+        failed = 0
+        if outcome.removed:
+            warn(reports_gone(told, arguments.out))
+        else:
+            failed = finish(outcome, arguments, ended)
     finally:
         release_signals(blocked)
-    return end_as(status) if status else failed
+    return end_as(ended.status) if ended.status else failed
 
 
-def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
+def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int:
     """Convert what was recorded and say what was not.
 
     The status is 0 if the program could be recorded at all: its own counts, whatever was found.
     """
-    reason = problem(found, program)
+    reason = problem(outcome, ended)
     if reason:
         warn(reason)
+    if not outcome.processes:
         return MissingError.exit_status
     mine = assigned_rank()
-    alone = singletons(found, program, mine)
+    alone = singletons(outcome, Path(ended.words[0]).name, mine)
     if alone:
         warn(alone)
-    for process in found.processes:
-        if process.lost:
-            warn(
-                f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "
-                f"in {arguments.out}."
-            )
+    for process in outcome.processes:
+        if process.failure:
+            warn(cut_off(process, arguments.out))
         if process.rank:
             continue
         over = not mine.launcher

@@ -28,7 +28,7 @@ from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_tables import (
     TextTable,
     header_and_first_row,
-    names_and_units,
+    name_and_unit,
     read_text_table,
 )
 from hindmost.errors import DataError
@@ -71,7 +71,7 @@ class _HistoryColumns:
 
 def _columns(header: list[str]) -> _HistoryColumns | None:
     """Determine the roles of the columns; None without a time, or without anything else."""
-    named = names_and_units(header)
+    named = [name_and_unit(field) for field in header]
     names = [name.lower() for name, _ in named]
     roles = {
         role: next(names.index(name) for name in known if name in names)
@@ -118,7 +118,7 @@ def _time(table: TextTable, text: str, where: str) -> float:
 def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     table = read_text_table(path, SHOULD_BE, remarks)
     columns = _columns(table.header)
-    names = [name for name, _ in names_and_units(table.header)]
+    names = [name for name, _ in [name_and_unit(field) for field in table.header]]
     if columns is None or len(set(names)) < len(names):
         raise DataError(
             f"{path}, line {table.line}: the columns are {first_of(table.header, most=20)}; "

@@ -148,6 +148,12 @@ def test_a_loop_by_its_name() -> None:
         assert chosen is not None
         assert (chosen.parts, chosen.iterations) == ((INNER,), 100)
     assert named_loop("nowhere", 1, names, candidates) is None
+    names = {OUTER: "app::Driver::run (main.cpp:7)", INNER: "app::Solver::operator (cg.cpp:9)"}
+    for name in ("app::Driver::run", "app::Driver::run (main.cpp:7)", "app::Driver<int, 3>::run"):
+        chosen = named_loop(name, 1, names, candidates)
+        assert chosen is not None
+        assert chosen.parts == (OUTER,)
+    assert named_loop("Other::run", 1, names, candidates) is None
 
 
 # 0 -> 1 -> 2 -> 3 -> 4, with 3 -> 2 and 4 -> 1: a loop in a loop; 5 leads out of both.
