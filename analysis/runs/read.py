@@ -12,7 +12,7 @@ from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import warn
 from hindmost.printable import shell_word
-from hindmost.text import counted
+from hindmost.text import by_number, counted
 
 
 def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
@@ -52,7 +52,7 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], dict[Path, str]]:
     files: list[tuple[Path, bool]] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(path.glob("*.h5"))
+            inside = sorted(path.glob("*.h5"), key=by_number)
             if not inside:
                 raise UsageError(nothing_in(path))
             files += [(file, True) for file in inside]
