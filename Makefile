@@ -10,11 +10,12 @@
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts; as root
 #                          also two hosts with a slow link between them
-#   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
+#   make test-pbs OPENPBS=FOLDER   studies and states on two nodes with the OpenPBS that is installed in FOLDER, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
-#   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts;
-#                          with PAIRS=5, what 'hindmost attach' costs them (wants an idle machine)
+#   make bench-programs PROGRAMS=FOLDER   loops found in programs of others, next to their own counts; FOLDER has a
+#                          file NAME.toml for each (benchmarks/programs.py); with PAIRS=5, what 'hindmost attach'
+#                          costs them (wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
@@ -79,10 +80,6 @@ setup-blas:
 setup-slurm:
 	@$(PYTHON) setup --stack $(STACK) --extras dev accounts
 
-setup-pbs:
-	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS or its sources: make test-pbs OPENPBS=FOLDER"; exit 2; }
-	@OPENPBS="$(OPENPBS)" $(PYTHON) setup --stack $(STACK) --extras dev openpbs
-
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev programs
 
@@ -118,8 +115,10 @@ test-slurm: setup-slurm
 	@if [ "$$(id -u)" = 0 ]; then $(ALONE) $(BIN)/python -m tests.jobs.two_nodes \
 	    $(BIN)/python -m pytest tests/jobs/slurm/test_two_nodes.py -m slurm_slow; fi
 
-test-pbs: setup-pbs
-	@$(ALONE) $(BIN)/python -m tests.jobs.pbs.server build/openpbs \
+test-pbs: setup-test
+	@test -x "$(OPENPBS)/sbin/pbs_server" || { echo "Name the folder of an installed OpenPBS, with sbin/pbs_server: \
+	    make test-pbs OPENPBS=FOLDER"; exit 2; }
+	@$(ALONE) $(BIN)/python -m tests.jobs.pbs.server "$(OPENPBS)" \
 	    $(BIN)/python -m pytest tests/jobs/pbs
 
 test-programs: setup-programs
@@ -153,7 +152,7 @@ bench-live: setup-demo
 	@$(BIN)/python -m benchmarks.live sizes
 
 bench-programs: setup-demo
-	@$(BIN)/python -m benchmarks.programs $(SOURCES) $(PAIRS)
+	@$(BIN)/python -m benchmarks.programs "$(PROGRAMS)" $(PAIRS)
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py

@@ -6,6 +6,7 @@ on stderr, as it knows it while the program runs, is not said again here.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
@@ -19,6 +20,7 @@ from pathlib import Path
 from hindmost.harness.attach.program import Ended
 from hindmost.harness.launch import AssignedRank
 from hindmost.printable import one_line, shell_word
+from hindmost.processes import how_ended
 from hindmost.text import first_of
 
 ASAN = (b"libasan.so", b"libclang_rt.asan")
@@ -58,15 +60,16 @@ class Recorded:
         The raw folder of its program.
     finished : bool
         Whether it ended MPI, and so did all ranks.
-    lost : str
-        Why its raw file ends early; empty if it does not.
+    failure : int
+        Number of the system's error for which its raw file ends early: `errno.ENOENT` if the file
+        was removed; 0 if it does not.
     """
 
     rank: int
     size: int
     folder: Path
     finished: bool = False
-    lost: str = ""
+    failure: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,6 +111,8 @@ class Outcome:
         the last one with the recorder.
     refused : bool
         Whether the recorder has said why nothing is recorded.
+    removed : bool
+        Whether the file with its reports is gone, as when its folder was removed.
     processes : list of Recorded
         In the order in which they began, of each program its first rank; the program may be a
         script that starts several, or a launcher.
@@ -115,6 +120,7 @@ class Outcome:
 
     loaded: dict[int, Loaded] = field(default_factory=dict)
     refused: bool = False
+    removed: bool = False
     processes: list[Recorded] = field(default_factory=list)
 
 
@@ -124,6 +130,7 @@ def read_outcome(status: Path) -> Outcome:
     try:
         lines = status.read_text(errors="replace").splitlines()
     except OSError:
+        outcome.removed = True
         return outcome
     loaded = outcome.loaded
     for line in lines:
@@ -143,11 +150,11 @@ def read_outcome(status: Path) -> Outcome:
             case ["started", rank, size, folder]:
                 recorded = Recorded(rank=int(rank), size=int(size), folder=Path(folder))
                 outcome.processes.append(recorded)
-            case ["finished" | "ended" as how, rank, folder, lost]:
+            case ["finished" | "ended" as how, rank, folder, failure]:
                 for recorded in outcome.processes:
                     if (recorded.rank, recorded.folder) == (int(rank), Path(folder)):
                         recorded.finished = how == "finished"
-                        recorded.lost = lost
+                        recorded.failure = int(failure)
     return outcome
 
 
@@ -181,6 +188,37 @@ def ended_early(out: Path, *, over: bool) -> str:
     )
 
 
+def cut_off(process: Recorded, out: Path) -> str:
+    """Say that the records of a process end early, or are gone, and what to do."""
+    if process.failure == errno.ENOENT:
+        return gone(process.folder)
+    do = {
+        errno.ENOSPC: f"Free some space in {out}.",
+        errno.EDQUOT: f"Your quota in {out} is used up.",
+        errno.EFBIG: "The limit of the size of a file (ulimit -f) is too low.",
+    }.get(process.failure, "")
+    why = os.strerror(process.failure)
+    return f"The records on rank {process.rank} are cut off: {why}. {do}".rstrip()
+
+
+def gone(folder: Path) -> str:
+    """Say that a folder was removed under the program, and what to do."""
+    return (
+        f"{folder} was removed while the program ran: what was recorded in it is lost. Choose a "
+        "folder for --out that nobody clears meanwhile."
+    )
+
+
+def reports_gone(status: Path, out: Path) -> str:
+    """Say that the recorder's reports were removed under the program, or their folder, too."""
+    if not out.exists():
+        return gone(out)
+    return (
+        f"{status} was removed while the program ran: what became of it is not known. If it was "
+        f"recorded: hindmost attach --convert {shell_word(out)}"
+    )
+
+
 def problem(outcome: Outcome, ended: Ended) -> str:
     """Say why a program began no recording: what was seen, then what may be the cause.
 
@@ -198,7 +236,7 @@ def why_nothing_began(outcome: Outcome, ended: Ended) -> str:
         return why_not_loaded(ended)
     for process, one in reversed(loaded.items()):
         if one.called_init:
-            how = f" It {ended.how}." if process == ended.process else ""
+            how = f" It {how_ended(ended.status)}." if process == ended.process else ""
             return (
                 f"{one.name} called MPI_Init, and either ended before it returned, or MPI_Init "
                 f"failed.{how} Does it run without hindmost?"
@@ -218,10 +256,10 @@ def why_nothing_began(outcome: Outcome, ended: Ended) -> str:
     if first is not None and not first.left and ended.image not in ("", first.image):
         return (
             f"the recorder was loaded into {names}, but not into {ended.image}, which took its "
-            f"place and {ended.how}. {possible(NOT_REACHED)}"
+            f"place and {how_ended(ended.status)}. {possible(NOT_REACHED)}"
         )
     last = list(loaded.values())[-1].name
-    how = f", and {ended.how}" if list(loaded) == [ended.process] else ""
+    how = f", and {how_ended(ended.status)}" if list(loaded) == [ended.process] else ""
     return (
         f"the recorder was loaded into {names}, which made no call of MPI_Init{how}. "
         + possible(
@@ -263,7 +301,7 @@ def why_not_loaded(ended: Ended) -> str:
             f"{seen}: it is built with AddressSanitizer, which ends a program into which another "
             f"library is loaded first. Set {WITH_ASAN}"
         )
-    return f"{seen}, and {ended.how}. {possible(NOT_REACHED)}"
+    return f"{seen}, and {how_ended(ended.status)}. {possible(NOT_REACHED)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,15 +57,6 @@ class Ended:
     image: str
     status: int
 
-    @property
-    def how(self) -> str:
-        """How it ended, in words."""
-        if self.status >= 0:
-            return f"ended with status {self.status}"
-        with suppress(ValueError):
-            return f"was ended by {signal.Signals(-self.status).name}"
-        return f"was ended by signal {-self.status}"
-
 
 def hold_signals() -> set[signal.Signals]:
     """Block the signals that are to be forwarded; return those that were blocked before.

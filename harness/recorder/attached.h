@@ -331,8 +331,7 @@ static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
     text_add(&text, ",\"aborted\":null");
   text_frame(&text, RAW_END);
   raw_close();
-  tell("%s\t%d\t%s\t%s", finalized ? "finished" : "ended", attached.rank, attached.folder,
-       raw.failure ? strerror(raw.failure) : "");
+  tell("%s\t%d\t%s\t%d", finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }
 
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize. */

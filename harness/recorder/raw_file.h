@@ -73,7 +73,9 @@ static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
 static void raw_back_to(uint32_t frames) { raw_frame(RAW_BACK, &frames, sizeof frames); }
 
 static void raw_close(void) {
+  struct stat file;
   if (raw.fd < 0) return;
+  if (!fstat(raw.fd, &file) && !file.st_nlink) raw.failure = ENOENT; /* it was removed meanwhile */
   fsync(raw.fd);
   close(raw.fd);
   raw.fd = -1;

@@ -14,9 +14,11 @@ from hindmost.files import make_folder, write_atomically
 from hindmost.harness.attach.environment import STATUS, export_lines, link_words, variables
 from hindmost.harness.attach.outcome import (
     Outcome,
+    cut_off,
     ended_early,
     problem,
     read_outcome,
+    reports_gone,
     singletons,
 )
 from hindmost.harness.attach.program import (
@@ -259,7 +261,11 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
             path.unlink(missing_ok=True)
         release_signals({*blocked, *PUT_OFF})
     try:
-        failed = finish(outcome, arguments, ended)
+        failed = 0
+        if outcome.removed:
+            warn(reports_gone(told, arguments.out))
+        else:
+            failed = finish(outcome, arguments, ended)
     finally:
         release_signals(blocked)
     return end_as(ended.status) if ended.status else failed
@@ -280,11 +286,8 @@ def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int
     if alone:
         warn(alone)
     for process in outcome.processes:
-        if process.lost:
-            warn(
-                f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "
-                f"in {arguments.out}."
-            )
+        if process.failure:
+            warn(cut_off(process, arguments.out))
         if process.rank:
             continue
         over = not mine.launcher

@@ -116,10 +116,12 @@ FORMS: dict[str, type | dict[str, Any]] = {
     "history": {
         "method": str,
         "status": str,
+        "fails_on": list[str],
         "since": str,
         "until": str,
         "least_change_percent": float,
         "settings": dict[str, Any],
+        "false_discovery_rate": float,
         "open": list[OpenChange | OpenDrift],
         "silent_cases": list[SilentCase],
         "silent_machines": dict[str, str],

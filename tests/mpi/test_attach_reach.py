@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -198,3 +199,25 @@ def test_a_program_with_another_mpi_is_told_so(way: str, tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.count("app was stopped before it began: it uses another MPI than") == 1
     assert "--mpicc PATH" in done.stderr
+
+
+@pytest.mark.parametrize("launched", [False, True])
+@pytest.mark.parametrize("what", ["runs", "runs/ends-0.raw"])
+def test_the_program_counts_if_its_records_are_removed(
+    what: str, launched: bool, ends: Path, tmp_path: Path
+) -> None:
+    program = [ends, "well", "30", "9", "20000"]
+    remove = f"(until [ -e runs/ends-0.raw ]; do sleep 0.01; done; sleep 0.1; rm -r {what}) &"
+    command = [BIN / "hindmost", "attach", "--out", "runs", "--", *program]
+    if launched:
+        command = [BIN / "mpiexec", "-n", "1", *command]
+    words = shlex.join(map(str, command))
+    done = subprocess.run(
+        ["sh", "-c", f"{remove} {words}; status=$?; wait; exit $status"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=90,
+    )  # fmt: skip
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 0, said
+    assert f"{what.split('/')[-1]} was removed while the program ran" in said
+    assert "did not load" not in said
+    assert len(said.splitlines()) == 1

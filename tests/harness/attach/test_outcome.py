@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 
 import pytest
 
-from hindmost.harness.attach.outcome import ended_early, facts_of, problem, read_outcome
+from hindmost.harness.attach.outcome import (
+    Recorded,
+    cut_off,
+    ended_early,
+    facts_of,
+    problem,
+    read_outcome,
+    reports_gone,
+)
 from hindmost.harness.attach.program import Ended
 
 
@@ -20,18 +29,18 @@ def test_each_rank_ends_by_itself_if_a_launcher_was_started(tmp_path: Path) -> N
         "started\t0\t2\t/o/app-0.raw",
         "started\t1\t2\t/o/app-0.raw",
     ]
-    ends = ["finished\t1\t/o/app-0.raw\t", "finished\t0\t/o/app-0.raw\tNo space left on device"]
+    ends = ["finished\t1\t/o/app-0.raw\t0", "finished\t0\t/o/app-0.raw\t28"]
     status.write_text("\n".join([*lines, *ends]))
     first, second = read_outcome(status).processes
-    assert (first.finished, first.lost) == (True, "No space left on device")
-    assert (second.finished, second.lost) == (True, "")
+    assert (first.finished, first.failure) == (True, errno.ENOSPC)
+    assert (second.finished, second.failure) == (True, 0)
 
 
 def test_programs_of_a_script_end_by_themselves(tmp_path: Path) -> None:
     status = tmp_path / "status"
     folders = ("/o/a-0.raw", "/o/b-0.raw")
     starts = [f"started\t0\t1\t{folder}" for folder in folders]
-    ends = [f"ended\t0\t{folders[1]}\t", f"finished\t0\t{folders[0]}\t"]
+    ends = [f"ended\t0\t{folders[1]}\t0", f"finished\t0\t{folders[0]}\t0"]
     status.write_text("\n".join([*starts, *ends]))
     first, second = read_outcome(status).processes
     assert (first.finished, second.finished) == (True, False)
@@ -43,6 +52,26 @@ def test_it_is_said_who_writes_the_run_files_of_a_program_that_ended_early() -> 
     assert said.startswith("The program ended without MPI_Finalize. The first command")
     assert said.endswith("hindmost attach --convert 'my runs'")
     assert ended_early(Path("runs"), over=True) == "The program ended without MPI_Finalize."
+
+
+def test_reports_that_are_gone_are_no_sign_of_anything(tmp_path: Path) -> None:
+    outcome = read_outcome(tmp_path / "missing")
+    assert outcome.removed
+    assert f"hindmost attach --convert {tmp_path}" in reports_gone(tmp_path / "s", tmp_path)
+    missing = tmp_path / "out"
+    assert reports_gone(missing / "s", missing).startswith(f"{missing} was removed while")
+
+
+def test_why_records_are_cut_off_has_its_own_remedy() -> None:
+    folder = Path("/o/a-0.raw")
+    said = {
+        number: cut_off(Recorded(rank=1, size=2, folder=folder, failure=number), Path("/o"))
+        for number in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.ENOENT)
+    }
+    assert "No space left on device. Free some space in /o." in said[errno.ENOSPC]
+    assert "ulimit -f" in said[errno.EFBIG]
+    assert said[errno.EIO] == "The records on rank 1 are cut off: Input/output error."
+    assert said[errno.ENOENT].startswith("/o/a-0.raw was removed while the program ran")
 
 
 @pytest.mark.parametrize(
