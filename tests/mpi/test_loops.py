@@ -42,6 +42,14 @@ SHAPES = {
     "unrolled": ("240", 240),
     "inlined": ("100", 100),
     "stages": ("200", 600),
+    "fields": ("120", 120),
+    "messages": ("200", 200),
+    "benchmarks": ("", 12),
+    "repeats": ("50", 200),
+    "implicit": ("40", 244),
+    "points": ("9", 39),
+    "script": ("30", 330),
+    "polls": ("120", 120),
 }
 """What each is asked for, and its iterations."""
 HALO = """\
