@@ -98,8 +98,6 @@ def events_of_bodies(
     late = (calls["flags"] & Flag.LATE) != 0
     why_not = PART if in_part.any() else LATE if late.any() else ""
     torn = np.unique(body[in_part | late])
-    if why_not and torn.size == begin.size:
-        return None, why_not
     call, kind = kinds_of_calls(calls, classes)
     body = body[call]
     # What a blocking send takes is no work: it may wait for the receiver. It counts to the message
@@ -233,6 +231,64 @@ def messages_of(
     if ranks is not None and at.size:
         found["rank"] = [ranks.get(each, -1) for each in found["rank"].tolist()]
     return found, own
+
+
+class EventsInParts:
+    """Events of bodies that are found some bodies at a time, and then put together.
+
+    Parameters
+    ----------
+    bodies : int
+        Of all parts.
+    """
+
+    def __init__(self, bodies: int) -> None:
+        self._bodies = bodies
+        self._parts: list[RankEvents] = []
+        self.lacking = False
+        self.why_not = ""
+
+    def add(self, found: RankEvents | None, why_not: str = "") -> None:
+        """Add the events of the next bodies, or why there are none."""
+        width = 0 if found is None else found.kind.shape[1]
+        if self._bodies * width > MOST_CELLS:
+            why_not = f"a body has {width:,} events, too many to keep of {self._bodies:,} bodies"
+            found = None
+        self.why_not = self.why_not or why_not
+        if found is None:
+            self.lacking = True
+            self._parts.clear()
+        elif not self.lacking:
+            self._parts.append(found)
+
+    def together(self) -> RankEvents | None:
+        """Return all events, None if some are not there; each part is dropped on the way."""
+        known = self._parts
+        if all((each.kind[:, 0] == EventKind.UNKNOWN).all() for each in known):
+            return None
+        if len(known) == 1:
+            return known[0]
+        width = max(each.kind.shape[1] for each in known)
+        begins = np.cumsum([0, *(len(each.kind) for each in known)])
+        messages = np.concatenate([each.messages for each in known])
+        messages["body"] += np.repeat(begins[:-1], [each.messages.size for each in known]) * (
+            messages["body"] >= 0
+        )
+        names = [name for name in PADDING if any(each.knows(name) for each in known)]
+        names = list(dict.fromkeys(("kind", "work", "duration", *names)))
+        parts = [each.arrays() for each in known]
+        known.clear()
+        arrays = {}
+        for name in names:
+            own = [part.pop(name) for part in parts]
+            whole = np.full((self._bodies, width), PADDING[name], own[0].dtype)
+            at = 0
+            for each in own:
+                rows, columns = each.shape
+                whole[at : at + rows, :columns] = each
+                at += rows
+            arrays[name] = whole
+        return RankEvents(messages=messages, **arrays)
 
 
 def among(

@@ -35,8 +35,8 @@ letter names (> 0).
 or, by these, a rank. ``channel`` stands for the communicator and the tag of a message.
 """
 
-NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "i8")])
-"""The same with its call context and the function that makes the call, 0 where not known."""
+NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "u4")])
+"""The same with its call context and the number of the function that makes the call."""
 
 MOST_RECORDS = 1 << 24
 """Room for records of a loop or a solve that nobody has measured: 400 MB, of which only what is
@@ -179,6 +179,7 @@ HEAD = [
     ("capacity", "i8"),
     ("phase_ns", "i8", len(PHASES)),
     ("foreign_calls", "i8"),
+    ("foreign_threads", "i8"),
     ("unknown_requests", "i8"),
     ("between_polls_ns", "i8"),
 ]
