@@ -113,7 +113,7 @@ class Block:
             return begins
         first = max((self.rows.start or 0) - 1, 0)
         kind = self.run.variable("event_kind", slice(first, self.rows.stop))
-        return begins | cycles_of_unknown(kind)[-begins.size :]
+        return np.asarray(begins | cycles_of_unknown(kind)[-begins.size :])
 
     @property
     def behind(self) -> NDArray[np.int32] | None:

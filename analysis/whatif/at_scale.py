@@ -10,7 +10,13 @@ from itertools import chain
 import numpy as np
 
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import EVENTS_PER_S, Outcome, of_solver, program_of
+from hindmost.analysis.whatif.study import (
+    EVENTS_PER_S,
+    Outcome,
+    left_out,
+    of_solver,
+    program_of,
+)
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -277,7 +283,10 @@ def scale_runs(
     found = []
     for number, (run, work) in enumerate(base):
         nodes, halos = ranks_per_node(run, scale)[1], grid_of(work, scale)[1]
-        basis = (model.basis, network.basis, nodes, halos)
+        basis = (
+            *(model.basis, network.basis, nodes, halos),
+            left_out(run, "as long as those next to them"),
+        )
         here = []
         on_target = partial(
             simulate_solves,

@@ -121,6 +121,8 @@ class Outcome:
         Why there is no prediction, and what to record; empty if there is one.
     assumed : tuple of str
         In sentences.
+    left_out : str
+        How many iterations are not replayed, and why; empty if all are.
     interval : tuple of float or None
         Of this run alone, for JSON; None for an end that is not known.
     details : Details
@@ -147,6 +149,7 @@ class Outcome:
     details: Details
     scatter: float = 0.0
     seed: int = 0
+    left_out: str = ""
 
     JSON = (
         "file=run.path recorded_s=run.solve_time_s predicted_s interval_s=interval "
@@ -194,6 +197,7 @@ def replay(
         )
     scatter = length_scatter(run, named.change)
     assumed = tuple(assumptions(run, named.change, result, byte_share is not None, program))
+    missing = left_out(run, "as long as recorded")
     interval, more = None, []
     if named.words and scatter <= np.log(WIDEST):
         wider = float(np.exp(scatter)) * (1.0 + abs(miss))
@@ -215,12 +219,13 @@ def replay(
         parts=tuple(parts_of(named, result.recorded, result.changed)),
         withheld=(HIDDEN if result.hidden else VARYING) if result.open else "",
         assumed=assumed,
+        left_out=missing,
         interval=interval,
         details={
             "replayed_s": result.recorded.total_s,
             "critical_path": result.changed.path.largest(),
             "recorded_critical_path": result.recorded.path.largest(),
-            "assumptions": [*assumed, *more],
+            "assumptions": [*assumed, *filter(None, [missing]), *more],
         },
         scatter=scatter,
     )
@@ -251,7 +256,6 @@ def assumptions(
 ) -> Iterator[str]:
     """Yield what a replay assumes, where the run cannot say; see `replay`."""
     header = run.header
-    yield from left_out(run, program, "take as long as recorded")
     if result.hidden:
         yield (
             "Latency that hides behind work does not show in a run: the interval goes from "
@@ -376,14 +380,18 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def left_out(run: Run, program: Program, how: str) -> Iterator[str]:
-    """Yield how many iterations a replay leaves out, and why; see `EventKind.UNKNOWN`."""
-    unknown = np.count_nonzero(program.block.kind[:, 0] == UNKNOWN)
-    if unknown:
-        yield (
-            f"{unknown:,} of {run.bodies:,} iterations are not replayed and {how}, because "
-            f"{run.header.spec.get('events_left_out')}."
-        )
+def left_out(run: Run, how: str) -> str:
+    """Say how many iterations are left out, and why; empty if none. See `EventKind.UNKNOWN`."""
+    if not run.has("event_kind"):
+        return ""
+    unknown = np.count_nonzero(run.variable("event_kind")[:, 0] == UNKNOWN)
+    if not unknown:
+        return ""
+    verb, their = ("is", "it takes") if unknown == 1 else ("are", "they take")
+    return (
+        f"{unknown:,} of {counted(run.bodies, 'iteration')} {verb} not replayed, because "
+        f"{run.header.spec.get('events_left_out')}: {their} {how}."
+    )
 
 
 def shape_of(run: Run) -> SolveShape:

@@ -130,9 +130,9 @@ def events_of_bodies(
     has_event[body[kind != NO_EVENT]] = True
     kind = np.where(has_event[body], kind, EventKind.SEND)
     event = numbers_of_events(body, kind, np.zeros(kind.size, np.bool_))
-    works = works_between(calls, call, kind, spent, event)
-    if works.any():
-        event = numbers_of_events(body, kind, works)
+    separate = works_between(calls, call, kind, spent, event)
+    if separate.any():
+        event = numbers_of_events(body, kind, separate)
     first = np.ones(event.size, np.bool_)
     first[1:] = event[1:] != event[:-1]
     last = np.append(first[1:], True) if first.size else first

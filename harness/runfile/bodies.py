@@ -103,6 +103,11 @@ def nothing_known(name: str) -> NDArray[Any]:
     return np.full((1, 1), PADDING[name], np.uint32 if name == "context" else np.int32)
 
 
+def no_messages() -> NDArray[np.void]:
+    """Return no message: structured array, shape (0,)."""
+    return np.empty(0, MESSAGE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankEvents:
     """The events of the bodies of one rank.
@@ -135,7 +140,7 @@ class RankEvents:
     group: NDArray[np.int32] = field(default_factory=partial(nothing_known, "group"))
     needs: NDArray[np.int32] = field(default_factory=partial(nothing_known, "needs"))
     behind: NDArray[np.int32] = field(default_factory=partial(nothing_known, "behind"))
-    messages: NDArray[np.void] = field(default_factory=partial(np.empty, 0, MESSAGE))
+    messages: NDArray[np.void] = field(default_factory=no_messages)
     context: NDArray[np.uint32] = field(default_factory=partial(nothing_known, "context"))
 
     def __post_init__(self) -> None:

@@ -126,11 +126,11 @@ class Receipts:
         0, or which of the places it is that are added after it for further messages of a receipt.
     """
 
-    body: NDArray[np.intp]
-    place: NDArray[np.intp]
-    needs: NDArray[np.int32]
-    behind: NDArray[np.int32]
-    further: NDArray[np.intp]
+    body: NDArray[np.integer[Any]]
+    place: NDArray[np.integer[Any]]
+    needs: NDArray[np.integer[Any]]
+    behind: NDArray[np.integer[Any]]
+    further: NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,7 +431,8 @@ class Matches:
             needs = np.add.reduceat(value, begins) if begins.size else value
             body, place, behind = body[begins], place[begins], behind[begins]
             at_event = np.flatnonzero(changes(body, place))
-            further = np.arange(body.size) - np.repeat(at_event, np.diff([*at_event, body.size]))
+            in_event = np.diff(np.append(at_event, body.size))
+            further: NDArray[np.intp] = np.arange(body.size) - np.repeat(at_event, in_event)
             found.append(
                 Receipts(
                     body=body,
@@ -757,7 +758,7 @@ def common_sequence(
     """
     sequence: list[int] = []
     places: list[list[int]] = [[] for _ in ranks]
-    nothing = [], [[] for _ in ranks]
+    nothing: tuple[list[int], list[list[int]]] = [], [[] for _ in ranks]
     needed = [sends_before(rank, each, ranks, sources) for rank, each in enumerate(ranks)]
     while True:
         between = levels_of(ranks, places, needed)
