@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.harness.attach.raw_files import US, WAIT, Raw, Stream, balance, two_ranks, write_all
+from tests.harness.attach.raw_files import US, Stream, balance, entered, two_ranks, write_all
 
 import hindmost
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.loops.tree import _Pairs
-from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.bodies import PHASES
 
 
@@ -95,34 +94,6 @@ def test_a_rank_that_lacks_its_last_parts_ends_a_loop_that_was_found(
     whole, cut = map(hindmost.open, found)
     assert (whole.header.complete, cut.header.complete) == (True, False)
     np.testing.assert_allclose(cut.durations, whole.durations)
-
-
-def entered(folder: Path, entries: int, trips: int, loops: int = 1) -> Path:
-    """Write the records of a rank whose outer loop enters inner ones, each so often.
-
-    Calls of two places are in each iteration of an inner loop, and of one before these.
-    """
-    calls = entries * (1 + 2 * trips)
-    inside = np.tile([2, 3], (entries, trips)) + 2 * (np.arange(entries) % loops)[:, None]
-    contexts = np.column_stack([np.ones(entries, np.int64), inside]).ravel()
-    records = np.zeros(calls, RECORD)
-    records["begin_ns"] = 20 * US * (1 + np.arange(calls))
-    records["end_ns"] = records["begin_ns"] + US
-    records["what"], records["phase"] = -1, WAIT
-    stream = Stream(10 * US).work(20 * US * (calls + 2))
-    number = 2 + 2 * loops
-    places = [(0x1010 + 16 * at, 0x1000, 1 << 20, 0, 0) for at in range(number)]
-    facts = {"what": "loop", "type": "loop", "seen": calls, "kept": calls, "rest": records}
-    rank = Raw(0, 1, program={"mark_call": "auto"}).section(stream, **facts)
-    rank.contexts(
-        calls,
-        places=places,
-        ends=range(1, number + 1),
-        chains=range(number),
-        contexts=contexts,
-        polls=[0] * (number + 1),
-    )
-    return write_all([rank], folder)
 
 
 def calls_made(
