@@ -275,8 +275,8 @@ def entered(folder: Path, entries: int, trips: int, loops: int = 1) -> Path:
     stream = Stream(10 * US).work(20 * US * (calls + 2))
     number = 2 + 2 * loops
     places = [(0x1010 + 16 * at, 0x1000, 1 << 20, 0, 0) for at in range(number)]
-    facts = {"what": "loop", "type": "loop", "seen": calls, "kept": calls, "rest": records}
-    rank = Raw(0, 1, program={"mark_call": "auto"}).section(stream, **facts)
+    facts: dict[str, Any] = {"what": "loop", "type": "loop", "seen": calls, "kept": calls}
+    rank = Raw(0, 1, program={"mark_call": "auto"}).section(stream, rest=records, **facts)
     rank.contexts(
         calls,
         places=places,
