@@ -93,8 +93,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterate-at",
         default="",
         metavar="WHERE",
-        help="a loop of the program by its name; or an MPI function, at each Nth call of which an "
-        "iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of a PETSc program",
+        help="a loop of the program by its name, as app::Solver::step; or an MPI function, at each "
+        "Nth call of which an iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of "
+        "a PETSc program",
     )
     parser.add_argument(
         "--memory",
@@ -107,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="LAW",
         help="inject noise into what is recorded, as exponential:mean=50us; see 'hindmost run "
-        "--help'",
+        "--help-all'",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
