@@ -145,13 +145,17 @@ def fault_of(each: RawSection, until_ns: int) -> str:
     until_ns : int
         When the section before it ended.
     """
-    facts, records = each.facts, each.array(Frame.RECORDS)
-    if records.size < facts.kept:
+    facts = each.facts
+    if each.size(Frame.RECORDS) < facts.kept:
         return "its records were cut off"
-    begins = records["begin_ns"]
-    ends = np.where(records["what"] <= 0, records["end_ns"], begins)
-    instants = np.stack([begins, ends], axis=1).ravel()
-    instants = np.concatenate([[max(facts.begin_ns, until_ns)], instants, [facts.end_ns]])
-    if facts.begin_ns < until_ns or facts.end_ns <= facts.begin_ns or (np.diff(instants) < 0).any():
+    latest = max(facts.begin_ns, until_ns)
+    in_order = facts.begin_ns >= until_ns and facts.end_ns > facts.begin_ns
+    for records in each.parts(Frame.RECORDS):
+        begins = records["begin_ns"]
+        ends = np.where(records["what"] <= 0, records["end_ns"], begins)
+        instants = np.append(latest, np.stack([begins, ends], axis=1))
+        latest = instants[-1]
+        in_order &= bool((np.diff(instants) >= 0).all())
+    if not in_order or latest > facts.end_ns:
         return "its times are not in order: the clock or the recorder is faulty"
     return ""

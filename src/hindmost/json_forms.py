@@ -106,6 +106,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "target": dict[str, float],
         "largest": dict[str, float],
         "level": float,
+        "values_include_callees": dict[str, bool],
         "models": list[KernelEntry],
         "held_out": list[dict[str, Any]],
         "findings": list[GrowthEntry],
