@@ -233,7 +233,7 @@ static void refuse_linked_mpi(void) {
 
 /* ---- begin and end of the process ---- */
 
-static void find_bindings(void);
+static void find_bindings(void), tell_of_tool_behind(void);
 
 /* Programs that this one starts later are not recorded. */
 static void leave_environment(void) {
