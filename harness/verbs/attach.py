@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
+import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -34,10 +37,13 @@ from hindmost.harness.attach.program import (
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
+from hindmost.processes import START, is_alive, stat_fields
 
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
+OWNER = "owner"
+"""Before the host, process and start of the one that removes a file when its program has ended."""
 BOARD = "board"
 """Before the file in which ranks tell each other that they are attached: the settings of rank 0."""
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -213,10 +219,28 @@ def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")
     try:
-        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{text}")
+        owner = "" if arguments.print else owner_line()  # of a script's, the script has them
+        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}{text}")
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     return library
+
+
+def owner_line() -> str:
+    """Return a line by which others see whether this process still runs."""
+    return f"{OWNER} {socket.gethostname()} {os.getpid()} {stat_fields()[START]}\n"
+
+
+def clear_left(out: Path) -> None:
+    """Remove the files of a process of this host that was killed before it could."""
+    for path in out.glob(f"{SETTINGS_PREFIX}*"):
+        with suppress(OSError, UnicodeDecodeError):
+            found = re.search(rf"^{OWNER} (\S+) (\d+) (\d+)$", path.read_text(), re.MULTILINE)
+            if found is None or found[1] != socket.gethostname():
+                continue
+            process = int(found[2])
+            if not is_alive(process) or stat_fields(process)[START] != found[3]:
+                path.unlink()
 
 
 def print_environment(arguments: argparse.Namespace) -> int:
@@ -255,6 +279,8 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     try:
         library = prepare(arguments, settings)
         told.touch(mode=0o600)
+        told.write_text(owner_line())
+        clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
         ended = run_program(program, {**original, **added}, blocked)
         outcome = read_outcome(told)
