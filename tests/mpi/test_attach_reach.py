@@ -97,17 +97,8 @@ def test_ranks_without_the_recorder_are_not_waited_for(ends: Path, tmp_path: Pat
 
 
 def test_parts_that_are_all_attached_are_one_program(ends: Path, tmp_path: Path) -> None:
-    part: list[str | Path] = [
-        "-n",
-        "1",
-        BIN / "hindmost",
-        "attach",
-        "--out",
-        "runs",
-        "--",
-        ends,
-        "well",
-    ]
+    part: list[str | Path] = ["-n", "1", BIN / "hindmost", "attach", "--out", "runs", "--"]
+    part += [ends, "well"]
     other = tmp_path / "other"
     other.symlink_to(ends)
     part_of_other = [*part[:-2], other, "well"]
