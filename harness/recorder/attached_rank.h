@@ -207,6 +207,7 @@ static void attach_begin(void) {
     return;
   }
   tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
+  tell_of_tool_behind();
   write_program();
   write_clock();
   peers_in_solves = 1;
