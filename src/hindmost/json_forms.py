@@ -43,6 +43,7 @@ from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.programs import AttachedProgram
+from hindmost.analysis.runs.sides import Case
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
 from hindmost.analysis.whatif.advice import Advice
@@ -133,6 +134,8 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "warnings": list[str],
     },
     "compare": {
+        "differ": tuple[str, str] | UNSET,
+        "cases": list[Case] | UNSET,
         "first": str,
         "second": str,
         "level": float,
