@@ -7,12 +7,21 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
+from hindmost.harness.attach.odd_numbers import (
+    known_calls,
+    known_contexts,
+    odd_numbers,
+    records_in_order,
+    usable_edges,
+)
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.attach.raw_json import LOOP, NO_TIME, Section
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.text import counted, named_ranks
 
 MOST_GROUPS = 64
@@ -54,7 +63,7 @@ class Matched:
         return (facts.what, self.ranks, *solver, self.whole)
 
 
-def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str]]:
+def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str], str]:
     """Match the sections of all ranks and group them.
 
     Returns
@@ -63,27 +72,28 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
         Each a run; in the order of time.
     list of str
         Sentences on what cannot be a run.
+    str
+        Which numbers cannot be; empty if all can.
     """
     found: dict[tuple[int, int, int], dict[int, tuple[int, RawSection]]] = {}
     faults: dict[str, int] = {}
+    odd: dict[int, list[str]] = {}
 
     def leave_out(why: str) -> None:
         faults[why] = faults.get(why, 0) + 1
 
     for rank, raw in sorted(program.ranks.items()):
         counts: dict[tuple[int, int], int] = {}
-        until = -(1 << 62)
-        for each in raw.sections:
-            leader, size, place = communicator_of(each, rank, program)
+        for each, place_of in usable_sections(raw, program.size, odd.setdefault(rank, [*raw.odd])):
+            leader, size, place = place_of
             number = counts[leader, size] = counts.get((leader, size), -1) + 1
-            why = fault_of(each, until)
+            why = "" if each.facts.kept else "it has no record"
             members = found.setdefault((leader, size, number), {})
             if not why and place in members:
                 why = "other ranks with the same first rank solved as well"
             if why:
                 leave_out(f"rank {rank}: {why}")
                 continue
-            until = each.facts.end_ns
             members[place] = (rank, each)
         raw.release()
     matched = []
@@ -107,7 +117,7 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
             continue
         groups.setdefault(whole.kind, []).append(whole)
     left_out = [f"{counted(count, 'section')} left out: {why}" for why, count in faults.items()]
-    return [tuple(each) for each in groups.values()], left_out
+    return [tuple(each) for each in groups.values()], left_out, odd_numbers(odd)
 
 
 def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
@@ -129,29 +139,113 @@ def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
     return f"{named_ranks(killed, program.size)} {'was' if len(killed) == 1 else 'were'} killed"
 
 
-def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[int, int, int]:
-    """Return the first rank of a section's communicator, its size, and a rank's place in it."""
-    facts = each.facts
-    if facts.comm_size < 0:
-        return 0, program.size, rank
-    return facts.comm_leader, facts.comm_size, facts.comm_rank
+def usable_sections(
+    raw: RawRank, size: int, odd: list[str]
+) -> Iterator[tuple[RawSection, tuple[int, int, int]]]:
+    """Yield the sections of a rank as far as they are of use.
 
-
-def fault_of(each: RawSection, until_ns: int) -> str:
-    """Return why a section of a rank cannot be used; empty if it can.
+    Each with the first rank of its communicator, its size, and the rank's place in it.
 
     Parameters
     ----------
-    until_ns : int
-        When the section before it ended.
+    size : int
+        Ranks of the program.
+    odd : list of str
+        Gets a remark on each number that cannot be.
+    """
+    first_ns, last_ns = time_of_program(raw)
+    until_ns = first_ns
+    for number, each in enumerate(raw.sections):
+        begins = [later.facts.begin_ns for later in raw.sections[number + 1 :]]
+        limit_ns = min((begin for begin in begins if until_ns < begin < last_ns), default=last_ns)
+        remarks: list[str] = []
+        section = sound(each, raw, size, until_ns, limit_ns, remarks)
+        odd += [f"section {number}: {why}" for why in remarks]
+        until_ns = max(until_ns, section.facts.end_ns)
+        yield section, communicator_of(each.facts, raw.program.rank, size)
+
+
+def communicator_of(facts: Section, rank: int, size: int) -> tuple[int, int, int]:
+    """Return the first rank of a section's communicator, its size, and a rank's place in it.
+
+    A loop is one of all ranks.
+    """
+    known = 0 <= facts.comm_rank < facts.comm_size <= size and 0 <= facts.comm_leader < size
+    if facts.what == LOOP or not known:
+        return 0, size, rank
+    return facts.comm_leader, facts.comm_size, facts.comm_rank
+
+
+def time_of_program(raw: RawRank) -> tuple[int, int]:
+    """Return between which instants a rank recorded, in nanoseconds on its own clock."""
+    read = [int(own) for own in raw.clocks[:, 0].tolist()]
+    first_ns = read[0] if read else NO_TIME
+    last = [raw.end.clock_ns] if raw.end is not None and raw.end.clock_ns else read[1:]
+    last_ns = last[-1] if last else -NO_TIME
+    inside = [each.facts.begin_ns for each in raw.sections if each.facts.begin_ns != NO_TIME]
+    middle_ns = sorted(inside)[len(inside) // 2] if inside else first_ns
+    return (
+        first_ns if first_ns <= middle_ns else NO_TIME,
+        last_ns if last_ns >= middle_ns else -NO_TIME,
+    )
+
+
+def sound(
+    each: RawSection, raw: RawRank, size: int, until_ns: int, limit_ns: int, odd: list[str]
+) -> RawSection:
+    """Return a section whose numbers can be: each that cannot is left out or set right.
+
+    Parameters
+    ----------
+    size : int
+        Ranks of the program.
+    until_ns, limit_ns : int
+        It lies between these.
+    odd : list of str
+        Gets a remark on each such number.
     """
     facts, records = each.facts, each.array(Frame.RECORDS)
-    if records.size < facts.kept:
-        return "its records were cut off"
-    begins = records["begin_ns"]
-    ends = np.where(records["what"] <= 0, records["end_ns"], begins)
-    instants = np.stack([begins, ends], axis=1).ravel()
-    instants = np.concatenate([[max(facts.begin_ns, until_ns)], instants, [facts.end_ns]])
-    if facts.begin_ns < until_ns or facts.end_ns <= facts.begin_ns or (np.diff(instants) < 0).any():
-        return "its times are not in order: the clock or the recorder is faulty"
-    return ""
+    kept = min(facts.kept, records.size) if facts.kept else records.size
+    complete = facts.complete
+    if facts.kept > records.size or (facts.complete and facts.kept < records.size):
+        odd.append(f"{facts.kept:,} records, of which {records.size:,} are there")
+        kept = records.size
+        # Two numbers say that there were more; or one of them is odd.
+        complete = complete and not (facts.seen >= facts.kept > records.size or raw.torn)
+    records = records[:kept]
+    begin_ns, end_ns = facts.begin_ns, facts.end_ns
+    first_ns = int(records["begin_ns"][0]) if kept else begin_ns
+    if not until_ns <= begin_ns <= limit_ns:
+        odd.append(f"it begins at {facts.begin_ns} ns")
+        begin_ns = max(first_ns, until_ns)
+    last_ns = int(np.sort(records["begin_ns"])[-1]) if kept else begin_ns
+    if not begin_ns < end_ns <= limit_ns:
+        odd.append(f"it ends at {facts.end_ns} ns")
+        ends = np.where(records["what"] <= 0, records["end_ns"], records["begin_ns"])
+        inside = ends[(ends > begin_ns) & (ends <= limit_ns)]
+        end_ns = int(inside.max()) if inside.size else last_ns
+    noted = each.array(Frame.CONTEXTS)[:kept]
+    contexts = noted
+    if noted.size == records.size:
+        contexts = known_contexts(noted, records["what"], raw.contexts.count, odd)
+    calls = len(raw.program.call_names)
+    own = np.zeros(kept, np.uint32)
+    own[: contexts.size] = contexts[:kept]
+    right = known_calls(
+        records, own, calls, len(MPI_PHASES), odd, injecting=bool(raw.program.injected)
+    )
+    right, begin_ns, end_ns = records_in_order(right, begin_ns, end_ns, odd)
+    edges = each.array(Frame.EDGES)
+    arrays = {
+        Frame.RECORDS: (records, right),
+        Frame.CONTEXTS: (noted, contexts),
+        Frame.EDGES: (edges, usable_edges(edges, size, odd)),
+    }
+    if right.size < kept:
+        complete = False
+    seen = facts.seen - facts.kept + right.size if facts.seen >= facts.kept else right.size
+    facts = replace(
+        facts, begin_ns=begin_ns, end_ns=end_ns, kept=right.size, seen=seen, complete=complete
+    )
+    changed = {kind: new for kind, (old, new) in arrays.items() if new is not old}
+    return replace(each, facts=facts, instead=changed)
