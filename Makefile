@@ -10,11 +10,12 @@
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts; as root
 #                          also two hosts with a slow link between them
-#   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
+#   make test-pbs OPENPBS=FOLDER   studies and states on two nodes with the OpenPBS that is installed in FOLDER, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
-#   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts;
-#                          with PAIRS=5, what 'hindmost attach' costs them (wants an idle machine)
+#   make bench-programs PROGRAMS=FOLDER   loops found in programs of others, next to their own counts; FOLDER has a
+#                          file NAME.toml for each (benchmarks/programs.py); with PAIRS=5, what 'hindmost attach'
+#                          costs them (wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
@@ -32,6 +33,7 @@
 #   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
 #                          loops|runs|scaling; DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
+#   make bench-time-left   jobs that stop before their limit, replayed on series of known laws (RUNS="RUN.h5 ...")
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
@@ -78,10 +80,6 @@ setup-blas:
 setup-slurm:
 	@$(PYTHON) setup --stack $(STACK) --extras dev accounts
 
-setup-pbs:
-	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS or its sources: make test-pbs OPENPBS=FOLDER"; exit 2; }
-	@OPENPBS="$(OPENPBS)" $(PYTHON) setup --stack $(STACK) --extras dev openpbs
-
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev programs
 
@@ -117,8 +115,10 @@ test-slurm: setup-slurm
 	@if [ "$$(id -u)" = 0 ]; then $(ALONE) $(BIN)/python -m tests.jobs.two_nodes \
 	    $(BIN)/python -m pytest tests/jobs/slurm/test_two_nodes.py -m slurm_slow; fi
 
-test-pbs: setup-pbs
-	@$(ALONE) $(BIN)/python -m tests.jobs.pbs.server build/openpbs \
+test-pbs: setup-test
+	@test -x "$(OPENPBS)/sbin/pbs_server" || { echo "Name the folder of an installed OpenPBS, with sbin/pbs_server: \
+	    make test-pbs OPENPBS=FOLDER"; exit 2; }
+	@$(ALONE) $(BIN)/python -m tests.jobs.pbs.server "$(OPENPBS)" \
 	    $(BIN)/python -m pytest tests/jobs/pbs
 
 test-programs: setup-programs
@@ -152,7 +152,7 @@ bench-live: setup-demo
 	@$(BIN)/python -m benchmarks.live sizes
 
 bench-programs: setup-demo
-	@$(BIN)/python -m benchmarks.programs $(SOURCES) $(PAIRS)
+	@$(BIN)/python -m benchmarks.programs "$(PROGRAMS)" $(PAIRS)
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py
@@ -204,6 +204,9 @@ bench-history-nightly: setup-demo
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
+
+bench-time-left: setup-demo
+	@$(BIN)/python -m benchmarks.time_left $(RUNS)
 
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py

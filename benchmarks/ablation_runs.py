@@ -24,14 +24,14 @@ from benchmarks.synthetic.solves import synthetic_solve
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs import straggler, stretches
-from hindmost.analysis.runs.attached import AttachedRun
-from hindmost.analysis.runs.check import look_at
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.straggler import rank_times
+from hindmost.analysis.runs.straggler import costs_of, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, growth_words
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.ranks import culprit
+from hindmost.models.ranks.culprit import QuickestWork
 
 Times = NDArray[np.float64]
 ITERATIONS, RUNS, GROWN = 300, 60, 1000
@@ -109,8 +109,8 @@ def delays(random: np.random.Generator, total_s: float) -> Times:
 KINDS = ("alike", "own work", "own work, busy machine", "core taken", "unseen", "both")
 
 
-def look(folder: Path, drawn: Drawn) -> AttachedRun:
-    """Write a run and look at it as `show` does."""
+def look(folder: Path, drawn: Drawn) -> Run:
+    """Write a run and read it."""
     bodies, ranks = drawn.work.shape
     solve = synthetic_solve(drawn.work, latency_s=drawn.latency_s, restart=bodies)
     duration = np.asarray(solve.durations, np.float64)
@@ -127,9 +127,8 @@ def look(folder: Path, drawn: Drawn) -> AttachedRun:
     }
     said: dict[str, Any] = {"attached": {"name": "drawn"}, "mpi_seen": True}
     run = open_run(write_whole(folder, replace(header(bodies, ranks), spec=said), contents))
-    return AttachedRun(
-        run=run, attached=said["attached"], times=rank_times(run), findings=tuple(look_at(run))
-    )
+    costs_of(run)
+    return run
 
 
 def stragglers(folder: Path) -> Iterator[Case]:
@@ -137,42 +136,40 @@ def stragglers(folder: Path) -> Iterator[Case]:
     for kind in KINDS:
         for seed in range(RUNS):
             drawn = draw(kind, seed)
-            found = look(folder, drawn)
+            run = look(folder, drawn)
 
-            def case(found: AttachedRun = found, drawn: Drawn = drawn) -> Scores:
-                named, doubted = found.straggler, bool(found.doubt())
-                own, wrong = drawn.own > 0.5, named != drawn.rank
+            def case(run: Run = run, drawn: Drawn = drawn) -> Scores:
+                found = verdict_of(run).culprit
+                named = None if found is None else found.rank
+                sure = found is not None and found.sure
+                own, wrong = drawn.own > 0.0, named != drawn.rank
                 return {
-                    "named in vain": np.nan if drawn.rank is not None else 100.0 * wrong,
+                    "named in vain": np.nan if drawn.rank is not None else 100.0 * sure,
                     "missed": 100.0 * wrong if own else np.nan,
-                    "doubted, own work": 100.0 * doubted if own else np.nan,
-                    "believed, no work": np.nan
-                    if own or drawn.rank is None
-                    else 100.0 * (named is not None and not doubted),
+                    "doubted, own work": 100.0 * (not wrong and not sure) if own else np.nan,
+                    "believed, no work": np.nan if own or drawn.rank is None else 100.0 * sure,
                 }
 
             yield case
 
 
-def never(_: AttachedRun) -> float:
-    """Explain no part of the additional work."""
-    return 0.0
+def anything(quickest: QuickestWork) -> NDArray[np.bool_]:
+    """Believe any rank."""
+    return np.ones(quickest.whole_s.size, np.bool_)
 
 
+def of_any_cores(*found: Any, waited_part: float) -> culprit.Culprit | None:
+    """Find a culprit without the waiting for cores."""
+    return FIND(*found[:4], waited_part=waited_part)
+
+
+FIND = culprit.find_culprit
 OF_STRAGGLERS = (
-    Mechanism(name="5 % above the mean", patches=((straggler, "MATTERS", 0.0),)),
-    Mechanism(name="1 % of the time", patches=((straggler, "WORTH_SAYING", 0.0),)),
-    Mechanism(name="doubt", patches=((AttachedRun, "doubt", lambda _: ""),)),
-    Mechanism(
-        name="doubt: by the wait for cores", patches=((AttachedRun, "waited", property(never)),)
-    ),
-    Mechanism(
-        name="doubt: by the typical iteration", patches=((AttachedRun, "unusual", property(never)),)
-    ),
-    Mechanism(
-        name="doubt: by whether the kernel counts",
-        patches=((straggler, "core_wait", lambda _: None),),
-    ),
+    Mechanism(name="1.05 times the others", patches=((culprit, "MATTERS", 0.0),)),
+    Mechanism(name="1 % of the time", patches=((culprit, "COSTS", 0.0),)),
+    Mechanism(name="quickest iterations", patches=((QuickestWork, "shows_more", anything),)),
+    Mechanism(name="in most parts of the run", patches=((culprit, "MOST_PARTS", 0.0),)),
+    Mechanism(name="waiting for a core", patches=((straggler, "find_culprit", of_any_cores),)),
 )
 
 
@@ -204,13 +201,11 @@ def growing() -> Iterator[Case]:
 
 def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
-    beyond_s, quickest_s, *_, begin_s, end_s, grows = (
-        np.array([each]) for each in stretches.course(work)
-    )
+    beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
     stretch = Stretch(
         after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1),
-        waited_for_s=np.zeros(1), beyond_s=beyond_s, quickest_s=quickest_s, unsure=False,
-        begin_s=begin_s, end_s=end_s, grows=grows,
+        waited_for_s=np.zeros(1), beyond_s=beyond_s,
+        quickest=QuickestWork.of(work[:, None]), begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])
     least_s = WORTH_SAYING * 2.0 * float(work.sum())

@@ -2,14 +2,14 @@
 
     python -m benchmarks.ablation_scaling [FILE or FOLDER] [--learn]
 
-FILE, or scaling-real.json.gz in the folder that HINDMOST_EVALUATION_DATA names, is described in
-`real_series`. The largest point of each series is left out, then the two largest, and the last one
+Files, by default in the folder that HINDMOST_EVALUATION_DATA names, are described in `real_series`.
+The largest point of each series is left out, then the two largest, and the last one
 is foretold from the others by `hindmost.models.foretell`. Prints the error in percent of the
 measured value (median / 90th percentile), what 90 % intervals hold and how wide they are; beside
 that, what changes in the mean loss (logarithm of the error, in hundredths: about percent) with its
-standard error. Errors are paired by series and clustered by program: a machine's MPI library, or an
-application. Widths of intervals are learnt from all other programs. Peers: a power law through the
-last two points, and for each group the best of four simple laws, chosen after the fact.
+standard error. All programs count alike (a machine's MPI library, or an application); errors are
+paired by series and clustered by program. Widths of intervals are learnt from all other programs.
+Peers are four simple laws.
 
 ``--learn`` prints `WIDTHS` as learnt from all programs.
 """
@@ -26,7 +26,17 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.ablation import Mechanism
-from benchmarks.real_series import EVERYTHING, RealSeries, data_file, read_series
+from benchmarks.real_series import (
+    EVERYTHING,
+    RealSeries,
+    clustered,
+    data_files,
+    loss,
+    program_of,
+    read_series,
+    shares_of,
+    sizes,
+)
 from numpy.typing import NDArray
 
 from hindmost.models.foretell import held_out, weighing
@@ -34,7 +44,6 @@ from hindmost.models.foretell.candidates import Candidate
 from hindmost.models.foretell.forecast import LEAST_POINTS, joint_trials
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import (
-    FLOOR,
     JUMP,
     LARGEST_ERROR,
     LEAST_ERROR,
@@ -44,13 +53,11 @@ from hindmost.models.foretell.weighing import (
     width_features,
 )
 
-LEAST_LEFT = {"relearn": LEAST_POINTS}
-"""Points that a series must have left; of other groups one more."""
+LEAST_LEFT = LEAST_POINTS + 1
+"""Points that a series must have left."""
 AHEAD = (1, 2)
 SIDE = 0.965
 """Share of the errors on each side of a prediction that the width to that side holds."""
-RESAMPLED = 400
-"""Draws of programs from which the standard error of a change is computed."""
 LAWS = ("the last value", "power law of 2", "line of 2", "power law of 3")
 
 
@@ -101,7 +108,7 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path, help="measured experiments")
     parser.add_argument("--learn", action="store_true", help="print the widths of intervals")
     asked = parser.parse_args()
-    series = read_series(data_file(asked.file), EVERYTHING)
+    series = read_series(data_files(asked.file))
     pools = {ahead: list(pools_of(series, ahead)) for ahead in AHEAD}
     if asked.learn:
         both = [*pools[1], *pools[2]]
@@ -116,7 +123,7 @@ def pools_of(series: Sequence[RealSeries], ahead: int) -> Iterator[Pool]:
     """Yield the series that have points enough without the last ones."""
     members: dict[tuple[str, str, float], list[RealSeries]] = defaultdict(list)
     for each in series:
-        if each.points.size >= LEAST_LEFT.get(each.group, LEAST_POINTS + 1) + ahead:
+        if each.points.size >= LEAST_LEFT + ahead:
             members[each.experiment, each.metric, float(each.points[-1])].append(each)
     for (experiment, _, at), those in members.items():
         known = [(each.points[:-ahead], each.medians[None, :-ahead]) for each in those]
@@ -140,15 +147,10 @@ def simple_laws(
     return y[-1], float(of_two), float(np.log(line)) if line > 0.0 else lowest, float(of_three)
 
 
-def program_of(experiment: str) -> str:
-    """Return the program of an experiment; of MPI benchmarks the machine and its library."""
-    words = experiment.replace("/", " ").split()
-    return " ".join(words[:2]) if words[0] == "IMB" else words[0]
-
-
 OF_WEIGHTS = (
     Mechanism(name="pooling over kernels", patches=((weighing, "POOLED", 0.0),)),
     Mechanism(name="weights: median of all", patches=((weighing, "SHARPNESS", 1e-9),)),
+    Mechanism(name="densities as they are: squared", patches=((weighing, "SHARPNESS", 2.0),)),
     Mechanism(name="others than the best candidate", patches=((weighing, "SHARPNESS", 100.0),)),
 )
 OF_TRIALS = (
@@ -197,9 +199,8 @@ def widths_of_others(outcome: Outcome, programs: NDArray[np.str_]) -> NDArray[np
 def learn_widths(
     outcome: Outcome, programs: NDArray[np.str_], without: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return `WIDTHS` by quantile regression; all programs count the same."""
-    _, number, count = np.unique(programs, return_inverse=True, return_counts=True)
-    weight = np.where(np.isin(programs, without), 0.0, 1.0 / np.sqrt(count[number]))
+    """Return `WIDTHS` by quantile regression; all programs count alike."""
+    weight = np.where(np.isin(programs, without), 0.0, shares_of(programs))
     sides = np.maximum([outcome.errors, -outcome.errors], 0.0)
     return np.array([quantile_regression(outcome.features, each, weight) for each in sides])
 
@@ -238,7 +239,9 @@ def print_table(series: Sequence[RealSeries], pools: Sequence[Pool], ahead: int)
     within = widths_of_others(whole, programs)
     inside = (whole.errors <= within[0]) & (-whole.errors <= within[1])
     cells = [
-        f"{sizes(whole.errors[some])}, {100 * inside[some].mean():.0f} % in, "
+        f"{sizes(whole.errors[some], programs[some])}, "
+        f"{100 * (inside[some] @ shares_of(programs[some])):.0f} % in "
+        f"({100 * inside[some].mean():.0f} % of series), "
         f"x {np.exp(np.median(within.sum(axis=0)[some])):.2f}"
         for some in rows
     ]
@@ -268,28 +271,8 @@ def changes(
     cells = []
     for some in rows:
         change, error = clustered(more[some], programs[some])
-        cells.append(f"{sizes(errors[some])}: {change:+.1f} ± {error:.1f}")
+        cells.append(f"{sizes(errors[some], programs[some])}: {change:+.1f} ± {error:.1f}")
     return " | ".join(cells)
-
-
-def loss(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of errors."""
-    return np.asarray(np.log(np.minimum(np.abs(errors), LARGEST_ERROR) + FLOOR))
-
-
-def clustered(values: NDArray[np.float64], programs: NDArray[np.str_]) -> tuple[float, float]:
-    """Return the mean and its standard error, from programs drawn again."""
-    _, number = np.unique(programs, return_inverse=True)
-    total, count = np.bincount(number, values), np.bincount(number)
-    drawn = np.random.default_rng(1).integers(count.size, size=(RESAMPLED, count.size))
-    means = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
-    return float(values.mean()), float(means.std())
-
-
-def sizes(errors: NDArray[np.float64]) -> str:
-    """Write the median and the 90th percentile of errors in percent of the measured value."""
-    off = 100.0 * np.abs(np.expm1(errors))
-    return f"{np.median(off):.1f} / {np.percentile(off, 90):.0f}"
 
 
 def say(*lines: str) -> None:

@@ -6,12 +6,11 @@ A program of four stretches of work, each up to another call of MPI, runs under 
 on two ranks. In each run one rank has a delay in one stretch, drawn with the kind and the size:
 more work in each step, more in each 50th, or ever more. It is *found* if the first screen names the
 rank, the kind and the calls at both ends of the stretch. As many runs have no delay: a straggler,
-growth or recurring work named there is a false one. A sentence that says itself that a disturbance
-may be the cause names nobody.
+growth or recurring work named there is a false one.
 
 The program rests where others work, so that the load, which is printed, disturbs it less. At the
-end the same runs are judged without the rule that looks at the quickest iterations where a run was
-disturbed: on an idle machine it has nothing to do.
+end the same runs are judged without the rule that looks at the quickest iterations: on an idle
+machine it has nothing to do.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,9 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.programs import attached_programs
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.runs.straggler import verdict_of
 from hindmost.harness.stack import current_stack
+from hindmost.models.ranks.culprit import QuickestWork
 
 SOURCE = Path(__file__).with_name("peers") / "injected_delays.c"
 BIN = Path(sys.executable).parent
@@ -47,8 +48,8 @@ CALLS = ("pass_left", "pass_right", "add_up", "largest")
 KINDS = ("constant", "every", "growing")
 LIMIT_S = 300.0
 RULE = Mechanism(
-    name="quickest iterations where disturbed",
-    patches=((AttachedRun, "quickest_s", property(lambda _: None)),),
+    name="quickest iterations",
+    patches=((QuickestWork, "shows_more", lambda each: np.ones(each.whole_s.size, np.bool_)),),
 )
 
 
@@ -105,8 +106,9 @@ def recorded(program: Path, folder: Path, delay: Delay) -> AttachedRun:
 def names(run: AttachedRun) -> dict[str, str]:
     """Return what the first screen says is delayed, by kind."""
     said = {"growing": " ".join(run.grown()), "every": " ".join(run.recurring())}
-    if run.straggler is not None and not run.doubt():
-        said["constant"] = run.who()
+    verdict = verdict_of(run.run, run.stretches)
+    if verdict.straggler is not None:
+        said["constant"] = replace(run, verdict=verdict).who()
     return {kind: text for kind, text in said.items() if text}
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from benchmarks.real_series import data_file
+from benchmarks.real_series import data_files
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.models import ScalingModels
@@ -107,7 +107,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="measured experiments")
     given = parser.parse_args()
-    for name, parameters, points, values in tables(data_file(given.file)):
+    experiments = (each for file in data_files(given.file) for each in tables(file))
+    for name, parameters, points, values in experiments:
         whole = fit_parameters(points, values, parameters=parameters)
         lines = [f"{name}: {len(values)} kernels, {len(points)} points", ""]
         lines += ["| left out and predicted | error | contained | as wide as held-out |"]

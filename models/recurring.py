@@ -93,8 +93,12 @@ class Recurring:
         return self.count * max(self.longer_s)
 
 
-def find_recurring(work: FloatArray, place: NDArray[np.integer[Any]]) -> tuple[Recurring, ...]:
+def find_recurring(
+    work: FloatArray, place: NDArray[np.integer[Any]], known: Iterable[Rule] = ()
+) -> tuple[Recurring, ...]:
     """Find the iterations that come back longer, the most costly first.
+
+    The rules are those of all ranks together: each is compared with each.
 
     Parameters
     ----------
@@ -102,17 +106,22 @@ def find_recurring(work: FloatArray, place: NDArray[np.integer[Any]]) -> tuple[R
         Own work.
     place : int array, shape (iteration,)
         In the restart cycle.
+    known : iterable of Rule
+        Found before, as in whole iterations; others are found in what these leave.
     """
     if len(work) < 2 * FEWEST or not work.shape[1]:
         return ()
     excess = np.column_stack([excess_of(column, place) for column in work.T])
     peaks = np.sort(excess, axis=0)[-max(len(work) // 20, FEWEST) :].sum(axis=0)
     searched = np.argsort(-peaks, kind="stable")[:MOST_SEARCHED]
-    rules = dict.fromkeys(rule for column in searched for rule in rules_in(excess[:, column]))
+    left = excess[:, searched]
+    for rule in known:
+        left[rule.rows(len(work))] -= longer_by(rule, left)
+    rules = dict.fromkeys([*known, *(rule for column in left.T for rule in rules_in(column))])
     found = []
     for rule in sorted(rules, key=lambda each: each.every):
         rows = rule.rows(len(work))
-        longer = np.median(excess[rows], axis=0)
+        longer = longer_by(rule, excess)
         usual = np.quantile(excess, max(1.0 - MOST_OTHERS / rule.every, 0.5), axis=0)
         there = np.flatnonzero(((excess[rows] > usual).mean(axis=0) >= LONG_SHARE) & (longer > 0.0))
         if there.size:
@@ -127,6 +136,13 @@ def find_recurring(work: FloatArray, place: NDArray[np.integer[Any]]) -> tuple[R
                 )
             )
     return tuple(sorted(found, key=lambda each: -each.cost_s))
+
+
+def longer_by(rule: Rule, excess: FloatArray) -> FloatArray:
+    """Return by how much iterations of a rule are longer than the others, in medians: (rank,)."""
+    others = np.ones(len(excess), np.bool_)
+    others[rule.rows(len(excess))] = False
+    return np.asarray(np.median(excess[~others], axis=0) - np.median(excess[others], axis=0))
 
 
 def places_of_rules(rules: Iterable[Rule], iterations: int) -> NDArray[np.intp]:
@@ -158,8 +174,7 @@ def rules_in(excess: FloatArray) -> list[Rule]:
         rule = best_rule(left)
         if rule is None:
             break
-        rows = rule.rows(left.size)
-        left[rows] -= np.median(left[rows])
+        left[rule.rows(left.size)] -= longer_by(rule, left)
         rules.append(rule)
     return rules
 
@@ -170,6 +185,7 @@ def best_rule(excess: FloatArray) -> Rule | None:
     order = np.argsort(-excess, kind="stable")
     longest = sorted(
         {int(FEWEST * STEP**power) for power in range(200) if FEWEST * STEP**power <= n / 2}
+        | {n // 2}  # every second one
     )
     tried = math.log(max(len(longest), 1)) + 2.0 * math.log(max(greatest, 2))
     best, limit = None, math.log(CERTAIN) - tried

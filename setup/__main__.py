@@ -14,7 +14,6 @@ if sys.version_info < (3, 11):  # noqa: UP036  # before anything that an older P
     sys.exit(f"hindmost needs Python 3.11 or later; this is {sys.version.split()[0]}")
 
 import blas
-import openpbs
 import ownsite
 import source
 import system
@@ -28,7 +27,6 @@ ONLY = {"docs": prepare_docs, "wheel": make_wheel}
 PARTS = {
     "slurm": "a Slurm for tests, if possible",
     "accounts": "a Slurm with all that keeps accounts",
-    "openpbs": "an OpenPBS for tests: installed in the folder $OPENPBS, or its sources",
     "programs": "programs of others that tests record",
     "blas": "the reference BLAS and OpenBLAS, for make test-blas",
     "docs": "only what builds the documentation, in .venvs/docs",
@@ -66,8 +64,6 @@ def main() -> int:
             system.prepare_tests(environment)
         if parts & {"slurm", "accounts"}:
             system.prepare_slurm(environment, "accounts" if "accounts" in parts else "if-possible")
-        if "openpbs" in parts:
-            openpbs.prepare(environment)
         if "blas" in parts:
             blas.prepare(environment)
         if "programs" in parts:

@@ -6,31 +6,28 @@ rank, and nothing about all ranks from those with full records, which are outlie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.finding import WORTH_SAYING
+from hindmost.analysis.runs.straggler import RankCosts, RankCostsTally, costs_of
 from hindmost.analysis.runs.tallies import (
     Block,
     Wanted,
     clock_uncertainty,
-    exchanges_meet_in,
     tallied,
 )
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
-from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
+from hindmost.harness.runfile.all_ranks import profiles_of
+from hindmost.harness.runfile.bodies import NOT_WORK
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.histogram import Histogram, empty_histogram
-from hindmost.models.ranks.lateness import Lateness, LatenessSum
+from hindmost.models.ranks.lateness import Lateness
 from hindmost.models.ranks.profile import Profile, ProfileSum
 from hindmost.models.ranks.slopes import Slopes, SlopeSum
-from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.models.simulation.blocks import EventBlock
 
@@ -44,7 +41,8 @@ class RanksOfRun:
 
     Attributes
     ----------
-    lateness : Lateness
+    costs : RankCosts
+        What they cost each other.
     metrics : RankMetrics
         Time by phase, messages and bytes, of the whole run.
     waiting_s : float64 array, shape (rank,), seconds
@@ -53,32 +51,23 @@ class RanksOfRun:
         The part of it in halo exchanges.
     time_s : float64 array, shape (rank,), seconds
         Of all bodies.
-    in_mpi_s : float64 array, shape (rank,), seconds
-        All time in MPI: an upper limit of the wait time.
-    overlaps : bool
-        Whether ranks work while a collective is pending, according to the events.
     of_run : Profile
     of_body : Profile or None
         None if the order of work and waiting within a body is unknown.
     slopes : Slopes or None
         None in the same case.
-    transfers : bool
-        Whether late neighbours and slow transfers were separated.
     histogram : Histogram
         Of the own work of bodies.
     """
 
-    lateness: Lateness
+    costs: RankCosts
     metrics: RankMetrics
     waiting_s: NDArray[np.float64]
     halo_s: NDArray[np.float64]
     time_s: NDArray[np.float64]
-    in_mpi_s: NDArray[np.float64]
-    overlaps: bool
     of_run: Profile
     of_body: Profile | None
     slopes: Slopes | None
-    transfers: bool
     histogram: Histogram
 
     JSON = "waiting_recorded_share halo_share profile histogram"
@@ -103,12 +92,9 @@ class RanksOfRun:
         return float(times_s.sum() / max(float(self.time_s.sum()), 1e-300))
 
     @property
-    def waited_part(self) -> float:
-        """Largest part of the differences of own work that ranks can have waited for: 0 to 1."""
-        if not self.lateness.waited_s.any():
-            return 1.0
-        differences = self.lateness.waited_s
-        return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())
+    def lateness(self) -> Lateness:
+        """Who is last, and what that costs."""
+        return self.costs.lateness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,21 +140,16 @@ class RanksTally:
             )
         self._run = run
         self._events, clock_s = run.has("event_kind"), clock_uncertainty(run)
-        self._sweep = LatenessSum(run.hosts, run.bodies)
+        self._costs = RankCostsTally(run)
         self._profile = ProfileSum(columns, run.solve_time_s, INTERVALS)
         self._slopes = SlopeSum(columns, clock_s)
-        edges = run.edges.source, run.edges.target
-        meets = exchanges_meet_in(run)
-        self._transfers = SlowTransfers(columns, *edges, clock_s, exchanges_meet=meets)
         middle = body["median"] or body["quantile_99"]
         self._histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], INTERVALS)
-        self._phases = np.zeros((len(run.phases), columns))
-        self._overlapped_s = 0.0
 
     def add(self, block: Block) -> None:
         """Look at the next bodies."""
-        events, slow = block.events, None
-        self._phases += block.phases_of_ranks.T
+        events = block.events
+        self._costs.add(block)
         if self._events:
             own = own_share(self._run, events, block.phases)
             self._profile.add_events(
@@ -179,45 +160,24 @@ class RanksTally:
                 inside=(EventKind.POST,),
             )
             self._slopes.add(block.start, block.duration, events, own)
-            slow = self._transfers.add(block.start, events)
-            self._overlapped_s += work_under_way(events)
         else:
             self._profile.add(block.start, block.work, block.duration)
-        self._sweep.add(block.work, slow)
         self._histogram = self._histogram.with_more(block.work)
 
     def result(self) -> RanksOfRun:
         """Return all that was found."""
-        run, phases = self._run, self._phases
-        waiting = phases[[run.phases.index(name) for name in WAITING]]
+        costs = self._costs.result()
         return RanksOfRun(
-            lateness=self._sweep.result(),
-            metrics=metrics_of(run, phases),
-            waiting_s=waiting.sum(axis=0),
-            halo_s=waiting[0],
-            time_s=phases.sum(axis=0),
-            in_mpi_s=time_in_mpi(run.phases, phases),
-            overlaps=self._overlapped_s > WORTH_SAYING * float(phases.sum()),
+            costs=costs,
+            metrics=metrics_of(self._run, costs.phase_s.T),
+            waiting_s=costs.wait_s,
+            halo_s=costs.sum_of(["halo"]),
+            time_s=costs.time_s,
             of_run=self._profile.of_run,
             of_body=self._profile.of_body,
             slopes=self._slopes.result() if self._events else None,
-            transfers=self._events,
             histogram=self._histogram,
         )
-
-
-def work_under_way(block: EventBlock) -> float:
-    """Return the work of all ranks while collectives are pending, in seconds."""
-    kind = block.kind.ravel()
-    steps = (kind == EventKind.POST).astype(np.int64) - (kind == EventKind.COMPLETE)
-    pending = (np.cumsum(steps) - steps).reshape(block.kind.shape) > 0
-    return float(block.work.sum(axis=1, dtype=np.float64)[pending].sum())
-
-
-def time_in_mpi(phases: Sequence[str], times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the time of all phases in MPI, shape (rank,), of times of shape (phase, rank)."""
-    found: NDArray[np.float64] = times_s[[name in IN_MPI for name in phases]].sum(axis=0)
-    return found
 
 
 def own_share(
@@ -272,73 +232,22 @@ def look_at_profiles(run: Run) -> RanksOfRun:
         Impossible times, a run without bodies, or a file of an older version.
     """
     profile = profiles_of(run)
-    phases = profile.sum(axis=0).T
-    if not (run.bodies and run.solve_time_s > 0.0 and phases.sum() > 0.0):
+    if not (run.bodies and run.solve_time_s > 0.0 and profile.sum() > 0.0):
         raise DataError(
             f"{run.path}: its iterations take no time, so its ranks cannot be compared."
         )
     own = [at for at, name in enumerate(run.phases) if name not in NOT_WORK]
-    waiting = phases[[run.phases.index(name) for name in WAITING]]
+    costs = costs_of(run)
     return RanksOfRun(
-        lateness=lateness_of_all(run, phases[own].sum(axis=0)),
-        metrics=metrics_of(run, phases),
-        waiting_s=waiting.sum(axis=0),
-        halo_s=waiting[0],
-        time_s=phases.sum(axis=0),
-        in_mpi_s=time_in_mpi(run.phases, phases),
-        overlaps=False,
+        costs=costs,
+        metrics=metrics_of(run, costs.phase_s.T),
+        waiting_s=costs.wait_s,
+        halo_s=costs.sum_of(["halo"]),
+        time_s=costs.time_s,
         of_run=profile_of_run(run, profile[:, :, own].sum(axis=(1, 2))),
         of_body=None,
         slopes=None,
-        transfers=run.has("every_transfer"),
         histogram=histogram_of(run),
-    )
-
-
-def lateness_of_all(run: Run, work_s: NDArray[np.float64]) -> Lateness:
-    """Return what every rank costs the others.
-
-    Parameters
-    ----------
-    work_s : float64 array, shape (rank,), seconds
-        Own work of all bodies.
-    """
-    hosts = hosts_of_all(run)
-    last = run.variable("every_last")
-    if int(last.sum()) > run.bodies:
-        raise DamagedFileError(
-            f"{run.path}: 'every_last' counts {int(last.sum())} iterations of {run.bodies}."
-        )
-    nothing = np.zeros(work_s.size)
-    slow = run.has("every_transfer")
-    transfer = run.variable("every_transfer") if slow else nothing
-    waited, charged = run.variable("every_waited"), run.variable("every_charged")
-    nodes = tuple(dict.fromkeys(hosts))
-    node_of = np.array([nodes.index(host) for host in hosts], np.int64)
-
-    def by_node(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.bincount(node_of, values, minlength=len(nodes)), np.float64)
-
-    return Lateness(
-        bodies=run.bodies,
-        # Every rank works, has slow transfers, and waits until the last one has arrived.
-        total_s=float(np.median(work_s + transfer + waited)),
-        last=last.astype(np.int64),
-        charged_s=charged,
-        lost_s=run.variable("every_lost"),
-        waited_s=waited,
-        transfer_s=transfer,
-        transfer_charged_s=run.variable("every_transfer_charged") if slow else nothing,
-        work_s=work_s / run.bodies,
-        deviation_s=run.variable("every_deviation"),
-        longest_s=run.variable("every_longest"),
-        longest_body=run.variable("every_longest_body").astype(np.int64),
-        drift=run.variable("every_drift"),
-        nodes=nodes,
-        node_of=node_of,
-        node_last=by_node(last.astype(np.float64)).astype(np.int64),
-        node_charged_s=by_node(charged),
-        node_lost_s=None,
     )
 
 

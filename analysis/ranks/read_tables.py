@@ -24,7 +24,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.vectors import RankMetrics
 
 BYTES = ("b", "byte", "bytes")
-WAITS = re.compile(r"wait|idle|mpi_|barrier|allreduce|recv", re.IGNORECASE)
+WAITS = re.compile(r"wait|idle|\bmpi|\bcomm(unication)?\b|barrier|allreduce|recv", re.IGNORECASE)
 """Matches the names of metrics that are waiting rather than work."""
 
 
@@ -38,15 +38,23 @@ class RankTable:
     numbers : int64 array, shape (rank,)
     hosts : tuple of str, one per rank
         Empty if the table has none.
+    inclusive : bool
+        Whether times contain one another.
+    remarks : tuple of str
+        What was left out.
     """
 
     metrics: RankMetrics
     numbers: NDArray[np.int64]
     hosts: tuple[str, ...]
+    inclusive: bool = False
+    remarks: tuple[str, ...] = ()
 
     @property
     def work_s(self) -> NDArray[np.float64] | None:
-        """Own time of every rank, in seconds, or None if the table has no times."""
+        """Own time of every rank, in seconds, or None if no times say it."""
+        if self.inclusive:
+            return None
         own = [
             at
             for at, (name, domain) in enumerate(
@@ -82,10 +90,17 @@ def _in_units(path: Path, columns: RankColumns) -> RankTable:
     """Convert times to seconds, and say the domain of every metric."""
     numbers = columns.ranks
     order = np.argsort(numbers, kind="stable")
-    units, domains, values = [], [], []
+    names, units, domains, values, remarks = [], [], [], [], []
     for name, each in columns.values.items():
         unit = columns.units[name]
         known = unit.lower()
+        if known in IN_SECONDS and (each < 0.0).any() and len(columns.values) > 1:
+            remarks.append(
+                f"{name} is left out: {each.min():g} {unit} of rank {numbers[each.argmin()]}, and "
+                "no time is negative."
+            )
+            continue
+        names.append(name)
         refuse_impossible(f"{path}: '{name}'", each, numbers, time=known in IN_SECONDS)
         is_bytes = known in BYTES or (not unit and "bytes" in name.lower())
         values.append(each[order] * IN_SECONDS.get(known, 1.0))
@@ -94,12 +109,14 @@ def _in_units(path: Path, columns: RankColumns) -> RankTable:
     return RankTable(
         metrics=RankMetrics(
             values=np.stack(values, axis=1) if values else np.empty((numbers.size, 0)),
-            names=tuple(columns.values),
+            names=tuple(names),
             units=tuple(units),
             domains=tuple(domains),
         ),
         numbers=numbers[order],
         hosts=tuple(columns.hosts[at] for at in order) if columns.hosts else (),
+        inclusive=columns.inclusive,
+        remarks=tuple(remarks),
     )
 
 

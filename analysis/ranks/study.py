@@ -16,17 +16,18 @@ from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
+from hindmost.analysis.runs.straggler import StragglerVerdict, subject, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.harness.runfile.all_ranks import hosts_of_all
-from hindmost.harness.runfile.bodies import WHO_WAITS_IS_NOT_KNOWN
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.culprit import Culprit, find_culprit
 from hindmost.models.ranks.extrema import (
     LEAST_RANKS,
     MATTERS,
-    MOST_OF_ALL,
     Extreme,
     extrema_of,
     extreme,
@@ -52,19 +53,25 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hindmost:
-    """What every rank and node costs the others; see `Lateness`."""
+class CostEntry:
+    """The culprit, and what every rank and node costs the others; see `Lateness`."""
 
     waiting_share: float
     withheld: str
+    culprit: Culprit | None
     numbers: NDArray[np.int64]
     of: Lateness
 
     JSON = (
-        "waiting_share withheld? difference_share=of.waiting_share by_chance=of.chance "
+        "waiting_share withheld? difference_share=of.waiting_share culprit by_chance=chance "
         "rank=numbers last=of.last charged_s=of.charged_s lost_s=of.lost_s "
         "transfer_s=of.transfer_s transfer_charged_s=of.transfer_charged_s nodes"
     )
+
+    @property
+    def chance(self) -> float | None:
+        """Bound on the probability that one of equal ranks costs as much as the culprit."""
+        return None if self.culprit is None else self.culprit.chance
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         """Return what every node costs the others."""
@@ -102,8 +109,10 @@ class RankReport:
     run : RanksOfRun or None
     findings : tuple of Finding
         Doubts about the numbers.
-    withheld : str
-        Why no rank is blamed for the wait time of others; empty if ranks are.
+    verdict : StragglerVerdict or None
+        Of a run.
+    culprit : Culprit or None
+        Its numbers are places in ``numbers``.
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known.
     counts_work : bool
@@ -122,7 +131,8 @@ class RankReport:
     extrema: list[Extreme]
     run: RanksOfRun | None
     findings: tuple[Finding, ...] = ()
-    withheld: str = ""
+    verdict: StragglerVerdict | None = None
+    culprit: Culprit | None = None
     stretches: tuple[Stretch, ...] = ()
     counts_work: bool = False
 
@@ -170,13 +180,32 @@ class RankReport:
         ]
 
     @property
-    def hindmost(self) -> Hindmost | UnsetType:
+    def withheld(self) -> str:
+        """Why no rank is blamed for the wait time of others, as a sentence; empty if ranks are."""
+        if self.verdict is None or not self.verdict.withheld:
+            return ""
+        return f"{capital(self.verdict.withheld)}, so no rank is blamed."
+
+    @property
+    def name(self) -> str:
+        """The culprit: ``rank 1``, ``rank 1 on b``, ``node b``; empty without one."""
+        found = self.culprit
+        return "" if found is None else subject(found, self.hosts, int(self.numbers[found.rank]))
+
+    @property
+    def hindmost(self) -> CostEntry | UnsetType:
         """What every rank and node costs the others, where that is known."""
         if self.lateness is None:
             return UNSET
-        return Hindmost(
+        numbered = self.culprit and replace(
+            self.culprit,
+            rank=int(self.numbers[self.culprit.rank]),
+            ranks=tuple(self.numbers[list(self.culprit.ranks)].tolist()),
+        )
+        return CostEntry(
             waiting_share=self.waiting_share,
             withheld=self.withheld,
+            culprit=numbered,
             numbers=self.numbers,
             of=self.lateness,
         )
@@ -186,7 +215,7 @@ class RankReport:
         """Upper limit on the share of the time of all ranks that is wait time for the last rank."""
         if self.lateness is None:
             return 0.0
-        part = 1.0 if self.run is None else self.run.waited_part
+        part = 1.0 if self.run is None else self.run.costs.waited_part
         return part * self.lateness.waiting_share
 
     @property
@@ -245,6 +274,8 @@ class RankReport:
     def _look_at(self, allowed: Container[int]) -> dict[int, list[str]]:
         """Return the ranks to inspect among those that are allowed."""
         found: dict[int, list[str]] = {}
+        if self.culprit is not None and self.culprit.rank in allowed:
+            found[self.culprit.rank] = ["the culprit"]
         groups = [(place, "typical of a group") for place in self.exemplar_places()]
         # Of two ranks, the second by a criterion is the other end of it.
         for turn in range(min(MOST_NAMED, max(self.numbers.size // 2, 1))):
@@ -267,7 +298,8 @@ def report_run(run: Run) -> RankReport:
     """Analyse the ranks of a run file."""
     found = look_at_profiles(run) if run.reduced else look_at_run(run)
     clustering = cluster_by_silhouette(found.metrics.normalised())
-    why = why_withheld(run, found)
+    stretches = stretches_of(run)
+    verdict = verdict_of(run, stretches, found.costs)
     extrema = extrema_of_run(found, clustering)
     return RankReport(
         file=str(run.path),
@@ -279,10 +311,11 @@ def report_run(run: Run) -> RankReport:
         lateness=found.lateness,
         metrics=found.metrics,
         clustering=clustering,
-        extrema=without_blame(extrema) if why else extrema,
+        extrema=without_blame(extrema) if verdict.withheld else extrema,
         run=found,
-        withheld=why,
-        stretches=stretches_of(run),
+        verdict=verdict,
+        culprit=verdict.culprit,
+        stretches=stretches,
         counts_work=run.has("work_amount"),
         findings=tuple(findings_of(group_runs([run]))),
     )
@@ -298,12 +331,17 @@ def report_table(file: str, table: RankTable) -> RankReport:
     if work is not None:
         matters = MATTERS * float(work.mean())
         extrema.insert(0, extreme("most own time", work, MOST_NAMED, matters=matters))
+    about = "No column has a unit of time ('solve [s]', for example), so no rank is named last."
+    if late is not None:
+        about = (
+            "A table has only sums: it is treated as one long iteration in which all ranks meet."
+        )
+    elif table.inclusive:
+        about = "The times contain one another and waits, so no rank is named last."
     return RankReport(
         file=file,
         title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
-        remark="A table has only sums: it is treated as one long iteration in which all ranks meet."
-        if late is not None
-        else "No column has a unit of time ('solve [s]', for example), so no rank is named last.",
+        remark=" ".join([*table.remarks, about]),
         numbers=table.numbers,
         hosts=table.hosts,
         recorded=frozenset(),
@@ -312,19 +350,8 @@ def report_table(file: str, table: RankTable) -> RankReport:
         clustering=clustering,
         extrema=extrema,
         run=None,
+        culprit=None if late is None or work is None else find_culprit(late, work, late.total_s),
     )
-
-
-def why_withheld(run: Run, found: RanksOfRun) -> str:
-    """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
-    if found.lateness.waiting_share < MATTERS:
-        return ""
-    reason = str(run.header.spec.get("events_left_out") or "")
-    if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
-        return f"It is unknown which rank waits for which: {reason}."
-    if found.waited_part < MOST_OF_ALL:
-        return "The ranks hardly wait for the last rank of an iteration, so no rank is blamed."
-    return ""
 
 
 def without_blame(extrema: list[Extreme]) -> list[Extreme]:
@@ -341,7 +368,7 @@ def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
         waiting if each.criterion == "least waiting" else each
         for each in extrema_of(found.lateness, clustering, MOST_NAMED)
     ]
-    if found.transfers and found.lateness.transfer_s.any():
+    if found.costs.transfers and found.lateness.transfer_s.any():
         slow = extreme(
             "slowest transfers",
             found.lateness.transfer_s,
@@ -361,7 +388,7 @@ def remark_of(run: Run, found: RanksOfRun) -> str:
             f"{run.columns} of {run.header.ranks} ranks kept full records and have timelines. All "
             f"other results are for all {run.header.ranks} ranks, from their profiles."
         )
-    if run.header.synchronisation == "pipelined" or found.overlaps:
+    if run.header.synchronisation == "pipelined" or found.costs.overlaps:
         said.append(
             "Collectives overlap with work: a rank that is last in an iteration may catch up, so "
             "its costs are upper limits."

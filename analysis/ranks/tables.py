@@ -7,11 +7,13 @@ import numpy as np
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
-from hindmost.analysis.runs.cores import work_or_core
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
+from hindmost.analysis.runs.first_screen import capital
+from hindmost.analysis.runs.straggler import factor, node_words, times_words, work_or_core
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.analysis.show.table import LEADING
-from hindmost.models.ranks.extrema import SURE, Extreme
+from hindmost.models.ranks.culprit import over_others
+from hindmost.models.ranks.extrema import Extreme
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, quantity, seconds
 
@@ -43,19 +45,20 @@ def summary_lines(report: RankReport) -> list[str]:
 
 
 def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
-    """Return which ranks and which node are last, how often, and what that costs."""
-    whole = max(float(late.charged_s.sum()), 1e-300)
+    """Return who the culprit is, and which ranks and which node cost the others most."""
+    whole, found = max(float(late.charged_s.sum()), 1e-300), report.culprit
     lines = [f"  {straggler_wait_time(report, late)}"]
     if report.withheld:
         return lines
+    core = work_or_core(report.culprit, counts_work=report.counts_work).strip()
+    lines += folded([culprit_words(report), core], indent="  ")
     lines.append(f"  {LAST}")
-    order = np.argsort(-late.charged_s, kind="stable")[:LEADING]
+    order = np.argsort(-late.charged_s, kind="stable")[:LEADING].tolist()
+    if found is not None and not found.node:
+        order = list(dict.fromkeys((found.rank, *order)))[:LEADING]
     first = [at for at in order if late.last[at]]
     if late.bodies > 1 and not first:
         lines.append("  In no iteration is a single rank last.")
-    elif late.bodies > 1 and late.chance > SURE:
-        which = "these ranks cost" if len(first) > 1 else "this rank costs"
-        lines.append(f"  No rank is last more often than by chance; {which} the most:")
     for at in first:
         host = f" on {report.hosts[at]}" if report.hosts and report.hosts[at] else ""
         lines.append(
@@ -63,10 +66,6 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
             f"{counted(late.bodies, 'iteration')}; causes {percent(late.charged_s[at] / whole, 0)} "
             f"of the wait time{transfer_share(late, int(at))}; {seconds(float(late.lost_s[at]))} "
             "saved if it were as fast as the next rank"
-        )
-    if first and (late.bodies < 2 or late.chance <= SURE):
-        lines += folded(
-            [work_or_core(late.work_s, counted=report.counts_work).strip()], indent="  "
         )
     if len(late.nodes) > 1:
         at = int(np.argmax(late.node_charged_s))
@@ -86,9 +85,26 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     return lines
 
 
-def node_words(name: str) -> str:
-    """Name a node so that a sentence says that it is one, and once."""
-    return name if name.startswith("node") else f"node {name}"
+def culprit_words(report: RankReport) -> str:
+    """Say who the culprit is, how much more it works, what that costs, and how sure that is."""
+    found, verdict = report.culprit, report.verdict
+    if found is None:
+        return "No rank works clearly more than the others, at a cost."
+    cost = f"waiting for it costs {percent(found.share, 0)} of the time"
+    chance = ""
+    if found.chance is not None and found.sure:
+        chance = f" (probability of this among equal ranks: {chance_words(found.chance)})"
+    doubt = "" if verdict is None else verdict.doubt
+    works = times_words(found, report.ranks)
+    return (
+        f"{capital(report.name)}{':' if found.node else ''} {works}; "
+        f"{cost if verdict is None else verdict.cost_words}{chance}.{doubt and f' {doubt}'}"
+    )
+
+
+def chance_words(chance: float) -> str:
+    """Write a bound on a probability."""
+    return "under 0.1 %" if chance < 1e-3 else f"up to {percent(chance)}"
 
 
 def main_stretches(report: RankReport) -> list[Stretch]:
@@ -116,11 +132,11 @@ def stretch_work(report: RankReport, stretch: Stretch) -> str:
     work_s, most = float(stretch.work_s.mean()), int(stretch.work_s.argmax())
     if work_s < WORTH_SAYING * (work_s + float(stretch.wait_s.mean())):
         return ""
-    more = percent(float(stretch.work_s[most]) / work_s - 1.0, 0)
+    times = factor(float(over_others(stretch.work_s)[most]))
     beyond = percent(float(stretch.beyond_s.sum() / stretch.work_s.sum()), 0)
     return (
-        f"{seconds(work_s / bodies_of(report))} of work (rank {report.numbers[most]}: {more} more; "
-        f"{beyond} is beyond the median iteration)"
+        f"{seconds(work_s / bodies_of(report))} of work (rank {report.numbers[most]}: {times} "
+        f"times the others'; {beyond} is beyond the median iteration)"
     )
 
 
@@ -188,7 +204,7 @@ def recorded_wait_time(run: RanksOfRun) -> str:
     said = f"{percent(share)} of the time of all ranks; {percent(halo)} is in halo exchanges"
     if halo < WORTH_SAYING:
         return f"{said}."
-    if run.transfers:
+    if run.costs.transfers:
         slow = run.recorded_share(run.lateness.transfer_s)
         return f"{said}, and {percent(slow)} in slow transfers of halos that were sent in time."
     return (

@@ -184,12 +184,15 @@ class RankColumns:
         Metric to unit; empty if the file does not give it.
     hosts : tuple of str, one a rank
         Empty if the file does not give them.
+    inclusive : bool
+        Whether times contain one another, so that their sum is nobody's time.
     """
 
     ranks: NDArray[np.int64]
     values: Mapping[str, NDArray[np.float64]]
     units: Mapping[str, str]
     hosts: tuple[str, ...] = ()
+    inclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

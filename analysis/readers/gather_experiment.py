@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.text_tables import name_and_unit
 from hindmost.analysis.readers.units import IN_SECONDS, unit_of
 from hindmost.errors import DataError, UsageError
 from hindmost.text import choose, counted, first_of
@@ -34,10 +35,13 @@ class ExperimentGathering:
     ----------
     parameters : tuple of str
     remarks : Remarks
+    inclusive : bool or None
+        As of `Experiment`.
     """
 
     def __init__(self) -> None:
         self.parameters: tuple[str, ...] = ()
+        self.inclusive: bool | None = None
         self.remarks = Remarks()
         self._declared_at = ""
         self._order: tuple[int, ...] | None = None
@@ -156,14 +160,14 @@ class ExperimentGathering:
         DataError
             Nothing is left, or a parameter is not above zero.
         """
-        chosen = tuple(parameters) or self.parameters
+        chosen = tuple(_named(each, self.parameters) for each in parameters) or self.parameters
         for name in chosen:
             if name not in self.parameters or chosen.count(name) > 1:
                 raise UsageError(
                     f"No parameter '{name}' in {source}, or it is named twice; "
                     f"{choose(self.parameters)}."
                 )
-        self._refuse_not_positive(chosen)
+        self._leave_out_not_positive(chosen)
         keys = self._choose(source, metrics, kernel)
         series = {key: points for key, points in self._apart(keys, chosen).items() if points}
         self._say_missing(series, chosen)
@@ -179,23 +183,37 @@ class ExperimentGathering:
                 _series(key, self._units.get(key[1], ""), points) for key, points in series.items()
             ),
             warnings=self.remarks.sentences(),
+            inclusive=self.inclusive,
         )
 
-    def _refuse_not_positive(self, chosen: Sequence[str]) -> None:
-        """Raise for a chosen parameter that is not above zero anywhere."""
-        for name in chosen:
-            at = self.parameters.index(name)
-            for point, where in self._named_at.items():
-                if point[at] <= 0.0:
-                    raise DataError(
-                        f"{where}: {name} = {point[at]:.12g}; a parameter must be above zero, "
-                        "because models take its logarithm. Leave the point out, or shift the "
-                        "parameter."
-                    )
+    def _leave_out_not_positive(self, chosen: Sequence[str]) -> None:
+        """Leave out the points at which a chosen parameter is not above zero, as a size of 0."""
+        columns = [self.parameters.index(name) for name in chosen]
+        out = {
+            point: where
+            for point, where in self._named_at.items()
+            if any(point[at] <= 0.0 for at in columns)
+        }
+        for point, where in out.items():
+            name, value = next((self.parameters[at], point[at]) for at in columns if point[at] <= 0)
+            fault = f"{where}: {name} = {value:.12g}; a parameter must be above zero, because"
+            if len(out) == len(self._named_at):
+                raise DataError(
+                    f"{fault} models take its logarithm, and no point is. Shift it, or choose "
+                    "another (--parameter)."
+                )
+            self.remarks.add(
+                "points that are not above zero",
+                f"{fault} models take its logarithm. The point is left out.",
+            )
+            del self._named_at[point]
+            for points in self._values.values():
+                points.pop(point, None)
 
     def _choose(self, source: str, metrics: Sequence[str], kernel: str | None) -> list[Key]:
         """Return the series that are asked for."""
         there = dict.fromkeys(metric for _, metric in self._values)
+        metrics = [_named(each, there) for each in metrics]
         for metric in metrics:
             if metric not in there and there:
                 raise UsageError(f"No metric '{metric}' in {source}; {choose(there)}.")
@@ -277,6 +295,11 @@ class ExperimentGathering:
                 f"No value of {metric} at {at}{more} for {first_of(kernels)}: modelled from "
                 "the other points.",
             )
+
+
+def _named(asked: str, names: Iterable[str]) -> str:
+    """Return the name of a column that is asked for with or without its unit."""
+    return asked if asked in names else name_and_unit(asked)[0]
 
 
 def _series(key: Key, unit: str, points: dict[Point, list[float]]) -> KernelSeries:

@@ -23,7 +23,7 @@ from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
-from hindmost.text import first_of
+from hindmost.text import by_number, first_of
 
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
@@ -129,7 +129,11 @@ def is_ours(path: Path) -> bool:
 def _below(folder: Path, depth: int, remarks: Remarks) -> Iterator[Path]:
     """Yield the files in a folder and below, except hidden ones."""
     try:
-        inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+        inside = [
+            path
+            for path in sorted(folder.iterdir(), key=by_number)
+            if not path.name.startswith(".")
+        ]
     except OSError as error:
         remarks.add(
             "folders that cannot be read",

@@ -28,6 +28,7 @@ from hindmost.analysis.readers.formats.extrap import (
     EXTRAP_TEXT,
 )
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
+from hindmost.analysis.readers.formats.petsc_log import PETSC_LOG, PETSC_LOG_RANKS
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
@@ -48,6 +49,7 @@ EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
         EXTRAP_JSON_LINES,
         EXTRAP_JSON,
         EXTRAP_TEXT,
+        PETSC_LOG,
         CSV_EXPERIMENT,
     ),
     group=GROUP,
@@ -77,7 +79,7 @@ HISTORY_FORMATS: Registry[HistoryFormat] = Registry(
 
 RANK_FORMATS: Registry[RankFormat] = Registry(
     "format",
-    (TAU, CALIPER_RANKS, CUBE_RANKS, CSV_RANKS),
+    (TAU, CALIPER_RANKS, CUBE_RANKS, PETSC_LOG_RANKS, CSV_RANKS),
     group=GROUP,
     kind=RankFormat,
     shared=Format,

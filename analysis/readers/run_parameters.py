@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from hindmost.analysis.runs.configuration import configuration
@@ -91,8 +91,8 @@ def parameter(run: Run, name: str) -> float:
     Parameters
     ----------
     name : str
-        One of `PARAMETERS`, or a numeric part of the configuration: a value of a sweep, or of a
-        recorded loop's ``parameters``.
+        One of `PARAMETERS`, or a numeric part of the configuration: a value of a sweep, of an
+        option of the program, or of a recorded loop's ``parameters``.
 
     Raises
     ------
@@ -105,10 +105,16 @@ def parameter(run: Run, name: str) -> float:
             return PARAMETERS[name](run)
         except DataError as error:
             missing = error
-    value = number(configuration(run).get(name))
+    parts = configuration(run)
+    value = number(parts.get(given_name(parts, name)))
     if value is None:
         raise missing
     return value
+
+
+def given_name(parts: Mapping[str, str], name: str) -> str:
+    """Return the name of a part; an option is also named without its dashes."""
+    return next((each for each in (name, f"-{name}", f"--{name}") if each in parts), name)
 
 
 def number(text: str | None) -> float | None:
@@ -130,7 +136,7 @@ def check_names(names: Sequence[str], runs: Sequence[Run]) -> None:
     own: dict[str, None] = {}
     for run in runs if set(names) - set(PARAMETERS) else ():
         own |= {
-            name: None
+            name.lstrip("-"): None
             for name, text in configuration(run).items()
             if number(text) is not None and name not in PARAMETERS
         }

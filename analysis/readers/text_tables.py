@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.readers.decimal_marks import COMMA, POINT, decimal_mark, number_in
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
+from hindmost.analysis.readers.units import is_unit
 from hindmost.errors import DataError
-from hindmost.parsing import plain_number
 
-_UNIT = re.compile(r"^(.*?)\s*\[([^\]]*)\]$")
+_UNIT = re.compile(r"^(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))$")
+
+RANK, HOST, REPETITION = "rank", "host", "repetition"
+ROLES = {
+    RANK: ("rank", "rank id", "process", "proc", "process rank", "pe", "task", "task id"),
+    HOST: ("host", "hostname", "host name", "node", "nodename", "node name", "machine"),
+    REPETITION: ("repetition", "rep", "repeat", "replicate", "trial", "run", "sample"),
+    "identifier": ("id", "index", "seed", "timestamp", "date", "pid", "tid", "job", "jobid"),
+    "place": ("core", "cpu", "socket", "slot", "thread"),
+}
+"""Columns that are no measurement, by their usual names: ``MPI Rank``, ``rank_id``, ``host``."""
 
 Row = tuple[int, list[str]]
 """The number of a row's last line, and its fields."""
@@ -31,22 +42,24 @@ class TextTable:
     header : list of str
     rows : list of Row
         As long as the header.
-    decimal : str
-        The decimal point of numbers: a comma if semicolons separate the fields.
+    decimal : str or None
+        The decimal mark of numbers, a point or a comma; None if no number shows it.
     """
 
     path: Path
     line: int
     header: list[str]
     rows: list[Row]
-    decimal: str
+    decimal: str | None
 
     def number(self, field: str) -> float | None:
         """Return the number in a field, None of other text."""
-        try:
-            return plain_number(field.replace(",", ".") if self.decimal == "," else field)
-        except ValueError:
-            return None
+        return number_in(field, self.decimal)
+
+    def is_text(self, column: int) -> bool:
+        """Tell whether a column has texts, and no number."""
+        fields = [row[column] for _, row in self.rows if row[column]]
+        return bool(fields) and all(self.number(field) is None for field in fields)
 
 
 def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) -> TextTable:
@@ -80,8 +93,21 @@ def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) 
                 raise DataError(f"{fault}; {should_be}.")
             remarks.add("rows whose length differs from the header", f"{fault}; left out.")
     rows = [row for row in rows if len(row[1]) == len(header)]
-    decimal = "," if separator == ";" else "."
+    decimal = decimal_of([field for _, fields in rows for field in fields], separator)
     return TextTable(path=path, line=line, header=header, rows=rows, decimal=decimal)
+
+
+def decimal_of(fields: list[str], separator: str) -> str | None:
+    """Return the decimal mark of a table: what its numbers show, else that of its separator.
+
+    Semicolons separate fields where commas are decimal.
+    """
+    if not any(COMMA in field for field in fields):
+        return None
+    shown = decimal_mark(fields)
+    if shown is None and separator == ";" and not any(POINT in field for field in fields):
+        return COMMA
+    return shown
 
 
 def separator_of(line: str) -> str | None:
@@ -116,13 +142,26 @@ def header_and_first_row(head: bytes) -> tuple[list[str], list[str] | None] | No
     return split_row(lines[0], separator), split_row(lines[1], separator) if lines[1:] else None
 
 
-def names_and_units(fields: Sequence[str]) -> list[tuple[str, str]]:
-    """Return name and unit of every column, as of ``time [s]``; the unit may be empty."""
-    found = [_UNIT.match(field) for field in fields]
-    return [
-        (match[1], match[2]) if match else (field, "")
-        for field, match in zip(fields, found, strict=True)
-    ]
+def name_and_unit(field: str) -> tuple[str, str]:
+    """Return name and unit of a column, as of ``time [s]`` or ``time (s)``.
+
+    The unit may be empty. In brackets anything is a unit; in parentheses only what is one, since
+    ``time (mean)`` and ``time (max)`` are names.
+    """
+    match = _UNIT.match(field)
+    if match is None or not match[1] or (match[2] is None and not is_unit(match[3])):
+        return field, ""
+    return match[1], match[3] if match[2] is None else match[2]
+
+
+def role_of(name: str) -> str | None:
+    """Return the role of a column that is no measurement; None of all others."""
+    words = re.sub(r"[\s_.-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
+    plain = words.removeprefix("mpi ")
+    for role, names in ROLES.items():
+        if plain in names or plain.replace(" ", "") in names:
+            return role
+    return "identifier" if words.endswith(" id") else None
 
 
 def numbered_rows(text: str, separator: str, path: Path) -> Iterator[Row]:

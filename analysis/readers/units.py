@@ -14,6 +14,13 @@ IN_SECONDS = {
 }
 """Units of time, as tools write them."""
 
+_OTHER_UNIT = re.compile(
+    r"%|percent|[kmgtp]?i?(?:b|bit|byte|flop|op|hz|j|w|pa|m|g)s?|k?wh|joules?|watts?|celsius|°?c|k|v|a"
+    r"|counts?|calls?|messages?|iterations?|(?:degrees of freedom|dofs?|cells?|elements?|points?)",
+    re.IGNORECASE,
+)
+"""Units of other quantities, without what they are divided by."""
+
 _RATE = re.compile(
     r"per[\s-]?(?:s|sec|second|min|minute|hour|day)\b|/\s?(?:s|sec|second|minute|hour|hr|day)\b"
     r"|/\s?(?:min|h|d)\]"  # in a unit; in a name it may be the end of a call path
@@ -33,6 +40,17 @@ def unit_of(text: str | None) -> str:
     """Write a unit as experiments do: ``s`` for all names of the second."""
     text = (text or "").strip()
     return "s" if IN_SECONDS.get(text.lower()) == 1.0 else text
+
+
+def is_unit(text: str) -> bool:
+    """Tell whether a text is a unit, as opposed to another remark in parentheses.
+
+    ``s``, ``MB/s``, ``GFLOP/s`` and ``bytes`` are; ``mean`` and ``rank 0`` are not.
+    """
+    parts = [part.strip() for part in re.split(r"/|\bper\b|\*", text)]
+    return all(
+        part.lower() in IN_SECONDS or _OTHER_UNIT.fullmatch(part) is not None for part in parts
+    )
 
 
 def plain_unit(text: str) -> tuple[str, float]:

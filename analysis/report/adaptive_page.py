@@ -13,7 +13,6 @@ from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.run_conclusions import busiest_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
@@ -191,7 +190,6 @@ def looked_at(
     return LookedAt(
         fitted=fitted,
         ranks=ranks,
-        busiest=busiest_of(middle, ranks),
         slowest=None,
         efficiencies=efficiencies_of(middle),
         remedies=remedies,

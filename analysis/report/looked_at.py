@@ -15,7 +15,6 @@ from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies, Remedy
-from hindmost.analysis.whatif.typical_work import WorkOfRank
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
@@ -38,8 +37,6 @@ class LookedAt:
     fitted : FittedGroup
     ranks : RankReport
         Of the median run.
-    busiest : WorkOfRank or None
-        The rank with most work; None if not all ranks have full records.
     slowest : int or None
         The iteration that lost most time against its place in the cycle.
     efficiencies : RunEfficiencies
@@ -55,7 +52,6 @@ class LookedAt:
 
     fitted: FittedGroup
     ranks: RankReport
-    busiest: WorkOfRank | None
     slowest: int | None
     efficiencies: RunEfficiencies
     remedies: Remedies

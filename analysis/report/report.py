@@ -34,7 +34,6 @@ from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window
 from hindmost.analysis.report.looked_at import LookedAt, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.ranks_page import openings, rank_parts
-from hindmost.analysis.report.run_conclusions import busiest_of
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
@@ -46,7 +45,7 @@ from hindmost.analysis.runs.efficiency.of_run import (
     is_kept,
 )
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_parts
+from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_charts, scaling_parts
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.one_run import for_charts
@@ -61,6 +60,7 @@ from hindmost.analysis.runs.finding import (
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
@@ -73,7 +73,6 @@ from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
-from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
@@ -134,6 +133,10 @@ def report_page(contents: Contents) -> Page:
     ]
     kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
     scaling = scaling_parts(kernels, findings)
+    curves = [
+        live_chart(chart, chart.title, caption, numbers, height=2.4)
+        for chart, caption in scaling_charts(kernels)
+    ]
     looked = [each for each, _ in sections]
     cycles: list[Part] = []
     further: list[Conclusion] = []
@@ -156,12 +159,14 @@ def report_page(contents: Contents) -> Page:
         further,
         experiments,
         findings,
+        kernels=kernels,
+        curves=curves,
         files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
         studies=contents.studies,
         history=contents.history,
     )
     return Page(
-        title=title_of(contents),
+        title=title_of(contents, scales=bool(curves)),
         subtitle=subtitle_of(contents),
         parts=[
             overview,
@@ -177,8 +182,8 @@ def report_page(contents: Contents) -> Page:
     )
 
 
-def title_of(contents: Contents) -> str:
-    """Return the title of a page."""
+def title_of(contents: Contents, *, scales: bool) -> str:
+    """Return the title of a page; ``scales`` tells whether runs scale over ranks."""
     kinds = {
         "runs": contents.groups or contents.adaptive,
         "scaling": contents.studies,
@@ -188,6 +193,9 @@ def title_of(contents: Contents) -> str:
     if len(given) > 1:
         return f"Performance: {', '.join(given[:-1])} and {given[-1]}"
     if contents.groups:
+        workloads = {fitted.runs[0].run.header.workload for fitted in contents.groups}
+        if scales and len(workloads) == 1:
+            return f"How {workloads.pop()} scales"
         return "Where iterations lost time"
     if contents.adaptive:
         return "How well cycles were predicted"
@@ -224,7 +232,7 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
             anchor=f"solvers-{place}",
         ),
         solvers_table(members),
-        Paragraph(what_is_compared(to_tolerance), quiet=True),
+        Paragraph(what_is_compared(to_tolerance, members[0].runs[0].run), quiet=True),
         *doubts([each for fitted in members for each in fitted.findings], OF_COMPARISON),
     ]
     reduced = [each.run for fitted in members for each in fitted.runs if each.run.reduced]
@@ -250,12 +258,12 @@ def doubts(findings: Sequence[Finding], topics: Collection[Topic]) -> list[Part]
     return [Folded(IN_DOUBT, cautions)] if cautions else []
 
 
-def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
+def what_is_compared(to_tolerance: Sequence[Ending], run: Run) -> str:
     """Return what the compared times are, and whether they mean the same."""
     if not to_tolerance:
         return (
             "All solvers did the same number of iterations. These times do not show that a solver "
-            "may converge in fewer: record with --rtol for the time to tolerance."
+            f"may converge in fewer{remedy(Need.TOLERANCE, run, before='; for that ')}."
         )
     norms = list(dict.fromkeys(ending.norm for ending in to_tolerance))
     differ = f" The norms differ here: {', '.join(norms)}." if len(norms) > 1 else ""
@@ -272,7 +280,6 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     wanted: list[Wanted[Any]] = [
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
-        TYPICAL_WORK,
     ]
     if not run.reduced:
         wanted += [ranks_of_run(), *([] if is_kept(run) else [counted_efficiencies()])]
@@ -328,7 +335,6 @@ def section(
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,
-        busiest=busiest_of(middle, ranks),
         slowest=slowest,
         efficiencies=efficiencies,
         remedies=remedies,

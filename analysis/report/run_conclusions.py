@@ -6,27 +6,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.rank_conclusions import (
-    host_of,
-    how_often,
-    slow_node,
-    straggler,
+from hindmost.analysis.report.rank_conclusions import how_often, straggler
+from hindmost.analysis.runs.attached import DISTURBED
+from hindmost.analysis.runs.check_bodies import (
+    longer_words,
+    named,
+    read_body_times,
+    recurring_of,
 )
-from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
 from hindmost.analysis.runs.configuration import injected_noise
-from hindmost.analysis.runs.cores import core_wait, work_or_core
+from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
-from hindmost.analysis.runs.first_screen import doubted
-from hindmost.analysis.runs.straggler import DISTURBED
+from hindmost.analysis.runs.first_screen import capital, doubted
+from hindmost.analysis.runs.remedies import Need, remedy
+from hindmost.analysis.runs.straggler import factor, times_words, work_or_core
 from hindmost.analysis.runs.stretches import extra_words, growth_words
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
 from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
-from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO, OUTSIDE
 from hindmost.text import percent, seconds
 
@@ -53,9 +52,12 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
     if not beyond_s > 0.0:
         return
     ranks, brief = looked.ranks, most_work(looked)
-    own = own_time(ranks)
-    in_code = extra_words(ranks.stretches, int(own.argmax()))
-    text = f"{brief}{why_most(looked)}{in_code}{work_or_core(own, counted=ranks.counts_work)}"
+    found = ranks.culprit
+    in_code = ""
+    if found is not None:
+        in_code = extra_words(ranks.stretches, found.rank, quickest=found.quickest)
+    core = work_or_core(found, counts_work=ranks.counts_work)
+    text = f"{brief}{why_most(looked)}{in_code}{core}"
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
     if balanced is None:
         why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
@@ -79,63 +81,35 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
     )
 
 
-def busiest_of(run: Run, ranks: RankReport) -> WorkOfRank | None:
-    """Compare the work of the rank with most of it with that of all; None if that is unknown."""
-    return work_of_rank(run, int(own_time(ranks).argmax()))
-
-
-def own_time(ranks: RankReport) -> NDArray[np.float64]:
-    """Return the time of every rank in its own work and noise: shape (rank,), seconds."""
-    return ranks.metric("local") + ranks.metric(INJECTED)
-
-
 def most_work(looked: LookedAt) -> str:
-    """Say which rank has most work."""
-    ranks, own = looked.ranks, own_time(looked.ranks)
-    if (node := slow_node(ranks)) is not None and ranks.lateness is not None:
-        times = float(own[ranks.lateness.node_of == node].mean() / own.mean())
-        return f"Node {ranks.lateness.nodes[node]} has {times:.2f} times the mean work on each rank"
-    rank = int(own.argmax())
-    name = f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)}"
-    if own.size == 2 and float(own.min()) > 0.0:
-        other = 1 - rank
-        return (
-            f"{name} works {own[rank] / own[other]:.2f} times as long as rank "
-            f"{ranks.numbers[other]} ({seconds(float(own[rank]))} against "
-            f"{seconds(float(own[other]))})"
-        )
-    times = own[rank] / max(float(own.mean()), 1e-300)
-    return f"{name} has {times:.2f} times the mean work"
+    """Say which rank has more work, or how much more than the others the busiest one works."""
+    ranks = looked.ranks
+    if ranks.culprit is not None:
+        colon = ":" if ranks.culprit.node else ""
+        return f"{capital(ranks.name)}{colon} {times_words(ranks.culprit, ranks.ranks)}"
+    times = 1.0 if ranks.run is None else float(over_others(ranks.run.costs.own_s).max())
+    return f"No rank works over {factor(max(times, 1.0))} times as long as the others (median)"
 
 
 def why_most(looked: LookedAt) -> str:
     """Say how often the rank with most work is last, and whether it always has most."""
-    ranks, own, noise_s = looked.ranks, own_time(looked.ranks), looked.ranks.metric(INJECTED)
-    rank, mean, late = int(own.argmax()), float(own.mean()), looked.ranks.lateness
-    if late is None or ranks.withheld:
+    ranks, late, found = looked.ranks, looked.ranks.lateness, looked.ranks.culprit
+    if late is None or ranks.withheld or found is None:
         return "."
-    if (node := slow_node(ranks)) is not None:
-        return (
-            f", and one of its ranks is the slowest in "
-            f"{how_often(int(late.node_last[node]), late.bodies)}."
-        )
-    said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."
+    own, noise_s = ranks.metric("local") + ranks.metric(INJECTED), ranks.metric(INJECTED)
+    who = ", and one of its ranks" if found.node else " and"
+    said = f"{who} is the slowest in {how_often(found.last, late.bodies)}."
+    rank, mean = found.rank, float(own.mean())
     if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
         return f"{said} Most of the difference is injected noise."
+    doubt = "" if ranks.verdict is None else ranks.verdict.doubt
     grown = growth_words(
         looked.run,
         ranks.stretches,
         WORTH_SAYING * looked.efficiencies.whole_s,
         disturbed=any(each.code in DISTURBED for each in looked.fitted.findings),
     )
-    one = looked.busiest
-    typical = (
-        f" Its median iteration works {one.typical_times:.2f} times as long as that of the mean "
-        "rank."
-        if one
-        else ""
-    )
-    return f"{said}{typical}{grown and f' {grown}'}"
+    return f"{said}{doubt and f' {doubt}'}{grown and f' {grown}'}"
 
 
 def injected(looked: LookedAt) -> Iterator[Conclusion]:
@@ -228,16 +202,9 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
     The replay without noise keeps them: the program does this.
     """
     run = looked.run
-    times = read_body_times(run)
-    if not (recurs(times) or run.has(INJECTED)):
-        return
-    work = read_work_course(run)
-    if work is None:
-        return
-    for each in work.recurring:
+    for each in recurring_of(run):
         words = each.rule.explain(run.bodies)
-        ranks = named(work.ranks[list(each.columns)])
-        brief = f"{words} is {seconds(max(each.longer_s))} longer on {ranks}"
+        brief = f"{words} is {longer_words(each)} longer on {named(np.array(each.columns))}"
         yield looked.loss(
             "Recurring work",
             each.cost_s,
@@ -271,14 +238,14 @@ def cause_of_noise(looked: LookedAt, cost_s: float) -> str:
 
 def blamed(looked: LookedAt) -> str:
     """Say which rank varies most; a rank with more work throughout is no sign of noise."""
-    one, of = looked.busiest, looked.efficiencies
-    if one is None or one.times < 1.0 + MATTERS:
+    found, of = looked.ranks.culprit, looked.efficiencies
+    if found is None:
         lost_s = sum(looked.part_s(LOST_TO[each]) for each in ("load_balance", "serialisation"))
         return "" if of.parts_s and lost_s <= MATTERS * of.whole_s else straggler(looked.ranks)
-    name = f"ank {looked.ranks.numbers[one.rank]}"
-    if one.systematic:
-        return f"That r{name} has more work throughout is load imbalance, and no part of this."
-    return f"R{name} has most of the longer iterations."
+    name = looked.ranks.name
+    if found.sure:
+        return f"That {name} has more work throughout is load imbalance, and no part of this."
+    return f"{capital(name)} has most of the longer iterations."
 
 
 def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
@@ -402,8 +369,8 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
         PIPELINING,
         max(partner.saved_s, 0.0),
         "A pipelined solver hides reductions behind work, and does more work.",
-        f"With the pipelined solver the replay takes {partner.words}. 'hindmost run --pair' "
-        "measures both solvers.",
+        f"With the pipelined solver the replay takes {partner.words}."
+        + remedy(Need.PIPELINED, looked.run, before=" To measure it: ", otherwise=""),
         looked.links(phases="Phases by rank"),
         replay=partner,
         certainty=Certainty.PREDICTED if partner.sure else Certainty.OPEN,

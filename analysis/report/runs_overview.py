@@ -21,6 +21,8 @@ from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
 from hindmost.analysis.report.scaling_page import ScalingPage, by_share
+from hindmost.analysis.runs.cores import shared_cores
+from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
     CROWDED,
@@ -48,6 +50,8 @@ def overview_of(
     experiments: ScalingPage,
     findings: Sequence[Finding],
     *,
+    kernels: Sequence[KernelEfficiencies],
+    curves: Sequence[Widget],
     files: int,
     studies: Sequence[ScalingStudy],
     history: HistoryStudy | None,
@@ -62,12 +66,21 @@ def overview_of(
         On predictions of cycles.
     findings : sequence of Finding
         On all run files.
+    kernels : sequence of KernelEfficiencies
+        Those on several numbers of ranks come first: how they scale.
+    curves : sequence of Widget
+        Their speed-up and efficiency.
     files : int
         Number of run files.
     """
     of_runs = run_conclusions(configurations, compared)
     said = worth_saying(of_runs)
-    leading = leading_of(configurations, said)
+    scale = [kernel for kernel in kernels if len(kernel.columns) > 1]
+    alone = [one for one in configurations if not shared_cores(one.run)]
+    if scale and alone:  # figures of the scheduler do not lead
+        names = {one.of for one in configurations if one not in alone}
+        said = [each for each in said if each.of not in names]
+    leading = leading_of(alone if scale and alone else configurations, said)
     pictures = [*(() if leading is None else leading.pictures), *experiments.pictures]
     if said and said[0].title == "Communication":  # the map of work does not show it
         pictures.sort(key=lambda each: each.name != "events")
@@ -83,6 +96,9 @@ def overview_of(
     ]
     nothing = ["No loss above 1 % of the time."] if files else []
     top = headline_on_runs(leading, said, findings)
+    if scale:  # the losses of single configurations are below
+        top[-1:] = []
+        top[:0] = [each for kernel in scale for each in kernel.explain()]
     for each in further[:1]:  # leads where all runs are adaptive
         top.insert(0 if len(further) == len(configurations) else len(top), each.text)
     if studies and studies[0].metrics:
@@ -102,6 +118,7 @@ def overview_of(
         ran=[*what_ran(configurations), *read],
         data=judge_all(findings, files, studies, history),
         parts=PARTS,
+        opening=curves,
         bars=[bar_of(one) for one in configurations],
         pictures=shown,
         pictured=leading.of if leading is not None and leading.pictures else "",

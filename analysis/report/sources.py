@@ -9,7 +9,7 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY, newest
 from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, is_ours, read_history, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
 from hindmost.errors import DataError, NotARunFileError, UsageError
-from hindmost.text import either
+from hindmost.text import by_number, either
 
 RUNS, EXPERIMENT, HISTORY = "runs", "experiment", "history"
 EARLIEST = 20 * 365.25 * SECONDS_A_DAY
@@ -56,7 +56,7 @@ def kind_of_folder(folder: Path) -> str:
     files = [
         each
         for level in range(DEPTH_OF_HISTORY + 1)
-        for each in sorted(folder.glob("/".join(["*"] * (level + 1))))
+        for each in sorted(folder.glob("/".join(["*"] * (level + 1))), key=by_number)
         if each.is_file() and not each.name.startswith(".")
     ]
     if any(each.suffix == RUN_SUFFIX and each.parent == folder for each in files):

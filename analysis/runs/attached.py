@@ -7,21 +7,33 @@ where they do not allow it, the sentence says so. What a change would save is to
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.runs.cores import TAKEN, core_wait, work_or_core
+from hindmost.analysis.runs.check_bodies import longer_words, named, recurring_of
+from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.of_run import where_time_goes
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.links import link_words
-from hindmost.analysis.runs.straggler import DISTURBED, JudgedRun
+from hindmost.analysis.runs.straggler import (
+    StragglerVerdict,
+    factor,
+    times_words,
+    work_or_core,
+)
 from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words
 from hindmost.analysis.runs.summary import efficiency_of, links_of
 from hindmost.analysis.show.table import LEADING, MOST_LISTED
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import OUTSIDE
+from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.recurring import Rule
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
 
@@ -33,27 +45,86 @@ IN_WORDS = {
     "halo": "halo exchange",
     "post": "starts of non-blocking collectives",
 }
+DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
+"""Codes of findings that call for a repeat before conclusions."""
 FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttachedRun(JudgedRun):
+class AttachedRun:
     """The solves of one kind, or the loop, of an attached program.
 
     Attributes
     ----------
+    run : Run
     attached : dict
         What its header says of the program.
+    verdict : StragglerVerdict or None
+        None if the run is too large to be read for a glance.
+    findings : tuple of Finding
+    stretches : tuple of Stretch
+        Where in the code work lies; empty if that is not known, or the run is large.
+    left_out : collection of str
+        What sentences do not name, of `LEFT_OUT_FIRST`.
     """
 
+    run: Run
     attached: dict[str, Any]
+    verdict: StragglerVerdict | None
+    findings: tuple[Finding, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    left_out: Collection[str] = ()
 
     JSON = (
         "file=run.path solver=run.header.solver solves? iterations=run.header.iterations "
-        "solve_time_s=run.solve_time_s share=shares straggler excess_work=judged.excess "
-        "imbalance=judged.imbalance stretches=most_stretches text"
+        "solve_time_s=run.solve_time_s share=shares straggler culprit=verdict.culprit excess_work "
+        "imbalance stretches=most_stretches text"
     )
+
+    @property
+    def straggler(self) -> int | None:
+        """The rank that has more work, at a cost, without a doubt; None if none has."""
+        return None if self.verdict is None else self.verdict.straggler
+
+    @property
+    def excess_work(self) -> float | None:
+        """Most own work of a rank over the median of the others', less 1; None if unknown."""
+        if self.verdict is None:
+            return None
+        if self.verdict.culprit is not None:
+            return self.verdict.culprit.times - 1.0
+        return float(over_others(self.verdict.costs.own_s).max()) - 1.0
+
+    @property
+    def imbalance(self) -> float | None:
+        """Most own work of a rank above the mean, as a share of the time; None if unknown."""
+        if self.verdict is None:
+            return None
+        own_s = self.verdict.costs.own_s
+        return float(own_s.max() - own_s.mean()) / max(self.run.solve_time_s, 1e-300)
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether something calls for a repeat before conclusions."""
+        return any(each.code in DISTURBED for each in self.findings)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there were more ranks than cores."""
+        return any(each.code == "crowded" for each in self.findings)
+
+    @property
+    def undisturbed_s(self) -> float:
+        """Time of the iterations, or of the work of the quickest ones if that is less.
+
+        What costs time is a share of this one: disturbances do not make it matter less.
+        """
+        if self.verdict is None or not self.disturbed:
+            return self.run.solve_time_s
+        parts = [each.quickest for each in self.stretches] or [self.verdict.costs.quickest]
+        quickest_s = self.run.bodies * float(np.sum([one.whole_s for one in parts], axis=0).max())
+        return min(quickest_s, self.run.solve_time_s) or self.run.solve_time_s
 
     @property
     def solves(self) -> int:
@@ -108,7 +179,7 @@ class AttachedRun(JudgedRun):
     @property
     def said(self) -> set[str]:
         """Codes of findings that the sentences contain, so that no list below repeats them."""
-        found = {"recurring"} if self.recurring() else set()
+        found = {"recurring"} if self.recurring() else set[str]()
         taken = core_wait(self.run)
         if self.crowded:
             found.add("crowded")
@@ -191,57 +262,45 @@ class AttachedRun(JudgedRun):
 
     def who(self) -> str:
         """Say which rank is the straggler, whether it waits or works, and where in the code."""
-        run, times, judged = self.run, self.times, self.judged
+        run, verdict = self.run, self.verdict
         if run.header.ranks == 1:
             return "There is one rank, so nobody waits."
-        withheld = why_withheld(run)
-        if withheld:
-            return f"No rank is named as a straggler: {withheld}."
-        if times is None or judged is None:
+        if verdict is None:
             return (
                 f"The file is large; for stragglers: hindmost show {shell_word(run.path)} --ranks"
             )
-        share = times.wait_s / np.maximum(times.time_s, 1e-300)
-        worst = self.straggler
-        if worst is None:
-            waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
+        if verdict.withheld:
+            return f"No rank is named as a straggler: {verdict.withheld}."
+        costs, found = verdict.costs, verdict.culprit
+        if found is None:
+            most = factor(float(over_others(costs.own_s).max()))
+            waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
             whole = "No rank is a straggler" + (" over all iterations" if self.recurring() else "")
             return (
-                f"{whole}: the rank with the most time outside MPI has "
-                f"{percent(judged.excess)} more than the mean, which is "
-                f"{percent(judged.imbalance)} of the {'solve' if self.solves else 'loop'} time. "
-                f"Messages and collectives take {percent(waiting, 0)} of the ranks' iterations."
-                f"{self.of_recurring('But ')}"
+                f"{whole}: the rank with the most time outside MPI works {most} times as long as "
+                f"the others (median); equal work would save {percent(self.imbalance or 0.0)} of "
+                f"the {'solve' if self.solves else 'loop'} time. Messages and collectives take "
+                f"{percent(waiting, 0)} of the ranks' iterations.{self.of_recurring('But ')}"
             )
+        share = costs.wait_s / np.maximum(costs.time_s, 1e-300)
         own, others = (
-            percent(float(of.mean()), 0) for of in (share[worst], np.delete(share, worst))
+            percent(float(of.mean()), 0)
+            for of in (share[[*found.ranks]], np.delete(share, [*found.ranks]))
         )
         waits = where = ""
         if "waits" not in self.left_out:
             waits = f" Messages and collectives take {own} of its time, {others} of the others'."
-        host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
-        when = " in its quickest iterations, too" if judged.quickest else ""
         if "places" not in self.left_out:
-            where = extra_words(self.stretches, worst, quickest=judged.quickest)
-        doubt = self.doubt() or self.of_node(worst)
-        doubt = doubt or work_or_core(judged.work_s, counted=times.amount is not None)
+            where = extra_words(self.stretches, found.rank, quickest=found.quickest)
+        name, works = capital(verdict.name), times_words(found, run.header.ranks)
+        works = works if found.node else f"it {works}"
+        who = f"{name} is the straggler: {works}"
+        if not found.sure:
+            who = f"No rank is shown to be a straggler. {name}: {works}"
         return (
-            f"Rank {worst}{host} is the straggler{when}: it spends {percent(judged.excess, 0)} "
-            f"more time outside MPI than the mean.{waits}"
-            f"{where}{self.of_recurring()}{doubt}"
-        )
-
-    def of_node(self, worst: int) -> str:
-        """Say if the ranks of a straggler's node all work clearly more than any other rank."""
-        here = np.array(self.run.hosts) == self.run.hosts[worst]
-        if self.times is None or here.sum() < 2 or here.all():
-            return ""
-        work = self.times.work_s
-        if work[here].min() <= (1.0 + MATTERS) * work[~here].max():
-            return ""
-        return (
-            f" Every rank of {self.run.hosts[worst]} works longer than all ranks elsewhere: the "
-            "node is slow, or has more to do."
+            f"{who}; {verdict.cost_words}.{waits}{where}"
+            f"{verdict.doubt and f' {verdict.doubt}'}{self.of_recurring()}"
+            f"{work_or_core(found, counts_work=run.has('work_amount'))}"
         )
 
     def network(self) -> list[str]:
@@ -256,37 +315,68 @@ class AttachedRun(JudgedRun):
         said = growth_words(
             self.run,
             self.stretches,
-            WORTH_SAYING * self.undisturbed_s,
-            disturbed=bool(self.disturbed),
+            self.least_s,
+            disturbed=self.disturbed,
             places="places" not in self.left_out,
         )
         return [said] if said else []
 
+    def recurring(self) -> list[str]:
+        """Say which iterations come back longer, and between which calls they are.
+
+        The rules are the same on all ranks and in all stretches; those of stretches show some that
+        noise elsewhere hides.
+        """
+        texts: dict[Rule, tuple[float, str]] = {}
+        whole = [] if self.verdict is None else [("", each) for each in recurring_of(self.run)]
+        places = [(f", {one}", each) for one in self.stretches for each in one.recurring]
+        found = [each for each in (*whole, *places) if each[1].cost_s >= self.least_s]
+        for rule in dict.fromkeys(each.rule for _, each in found):
+            alike = [each for each in found if each[1].rule == rule]
+            back = alike[0][1]  # of whole iterations, if they show it
+            where, most = max(alike, key=lambda each: (each[0] != "", each[1].cost_s))
+            if "places" in self.left_out or most.cost_s < MOST_OF_ALL * back.cost_s:
+                where = ""
+            ranks = named(np.array(back.columns))
+            texts[rule] = (
+                back.cost_s,
+                (
+                    f"{rule.explain(self.run.bodies)} is {longer_words(back)} longer on {ranks}"
+                    f"{where}: {seconds(back.cost_s)}"
+                ),
+            )
+        return [text for _, text in sorted(texts.values(), key=lambda each: -each[0])]
+
+    @property
+    def least_s(self) -> float:
+        """Time from which on a cost is told."""
+        return WORTH_SAYING * self.undisturbed_s
+
     def of_recurring(self, also: str = "") -> str:
         """Say which iterations come back longer, and where: the other ranks wait for them."""
-        return "".join(
-            f" {also}{each if also else each[:1].upper() + each[1:]}." for each in self.recurring()
-        )
+        return "".join(f" {also}{each if also else capital(each)}." for each in self.recurring())
 
     def counted_work(self) -> list[str]:
         """Say how much work the program counts, and how long a unit of it takes."""
-        times = self.times
-        if times is None or times.amount is None:
+        if self.verdict is None or not self.run.has("work_amount"):
             return []
-        each = times.amount / self.run.bodies
-        rate_s = times.work_s / times.amount
+        amount = self.run.variable("work_amount").sum(axis=0)
+        if not (amount > 0).all():
+            return []
+        each, own_s = amount / self.run.bodies, self.verdict.costs.own_s
+        rate_s = own_s / amount
         most = int(np.argmax(rate_s))
         said = (
             f"The program counts {each.mean():,.0f} units of work an iteration on the mean rank "
             f"({each.min():,.0f} to {each.max():,.0f}). A unit takes "
-            f"{seconds(float(times.work_s.sum() / times.amount.sum()))} of local work"
+            f"{seconds(float(own_s.sum() / amount.sum()))} of local work"
         )
         if self.run.columns > 1:
             said += f", most on rank {most}: {seconds(float(rate_s[most]))}"
         worst = self.straggler
         if worst is not None:
-            more = percent(float(each[worst] / each.mean()) - 1.0, 0)
-            said += f". Rank {worst} counts {more} more units than the mean"
+            times = factor(float(over_others(each)[worst]))
+            said += f". Rank {worst} counts {times} times the units of the others (median)"
         return [f"{said}."]
 
     def inner(self) -> list[str]:
@@ -306,8 +396,10 @@ class AttachedRun(JudgedRun):
         if why_withheld(self.run):
             return f"Next: hindmost check {path}"
         first = self.worst
-        straggler, judged, doubt = self.straggler, self.judged, self.doubt()
-        if straggler is not None and not doubt and first is not None and first.severity != "error":
+        culprit = None if self.verdict is None else self.verdict.culprit
+        doubt = "" if self.verdict is None else self.verdict.doubt
+        sure = culprit is not None and culprit.sure
+        if sure and first is not None and first.severity != "error":
             first = None if first.code in DISTURBED else first
         if first is not None:
             because = "" if first.code in self.said else f" ({first.text})"
@@ -316,7 +408,7 @@ class AttachedRun(JudgedRun):
             return "Next: repeat on an idle machine before anything else."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
-        if straggler is not None and judged is not None and judged.imbalance >= MATTERS:
+        if culprit is not None and culprit.share >= MATTERS:
             return (
                 f"Next: see what equal work would save: hindmost whatif {path}; and where the "
                 f"ranks differ: hindmost show --ranks {path}"

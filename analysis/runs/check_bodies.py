@@ -51,7 +51,7 @@ class WorkCourse:
         The change of the median work from the first quarter to the last, relative to its place in
         the restart cycle, as a share.
     recurring : tuple of Recurring
-        Columns are those of ``ranks``.
+        Columns are numbers of ranks.
     """
 
     ranks: NDArray[np.intp]
@@ -90,8 +90,19 @@ class WorkCourseTally:
         return WorkCourse(
             ranks=ranks,
             growth=growth_of(work, place),
-            recurring=find_recurring(work, place),
+            recurring=tuple(
+                replace(each, columns=tuple(ranks[list(each.columns)].tolist()))
+                for each in find_recurring(work, place)
+            ),
         )
+
+
+def recurring_of(run: Run) -> tuple[Recurring, ...]:
+    """Return which whole iterations of a run come back longer; columns are numbers of ranks."""
+    if not (run.has(INJECTED) or recurs(read_body_times(run))):
+        return ()
+    course = read_work_course(run)
+    return () if course is None else course.recurring
 
 
 def places_of(run: Run) -> NDArray[np.integer[Any]]:
@@ -130,18 +141,22 @@ def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iter
         share = each.cost_s / whole_s if whole_s > 0.0 else 0.0
         if share < WORTH_SAYING:
             continue
-        least, most = seconds(min(each.longer_s)), seconds(max(each.longer_s))
-        longer = most if least == most else f"{least} to {most}"
         yield Finding(
             code="recurring",
             severity="note",
-            text=f"{each.rule.explain(iterations)} is {longer} longer on "
-            f"{named(work.ranks[list(each.columns)])}: {seconds(each.cost_s)}, "
+            text=f"{each.rule.explain(iterations)} is {longer_words(each)} longer on "
+            f"{named(np.array(each.columns))}: {seconds(each.cost_s)}, "
             f"{percent(share)} of the time",
             advice="if the program does this itself, as output or a checkpoint: do it less often, "
             "or asynchronously; no other number counts it as noise or as outliers",
             doubts=(Topic.MODELS,),
         )
+
+
+def longer_words(each: Recurring) -> str:
+    """Write how much longer iterations are: ``3.0 ms``, ``1.2 ms to 3.0 ms``."""
+    least, most = seconds(min(each.longer_s)), seconds(max(each.longer_s))
+    return most if least == most else f"{least} to {most}"
 
 
 def whose_drift(work: WorkCourse | None, drift: float) -> str:

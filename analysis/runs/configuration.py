@@ -56,11 +56,10 @@ OF_A_REPEAT = frozenset(
     {"repeat", "rep", "run", "trial", "attempt", "seed", "order", "out", "output", "outdir", "o"}
 )
 """Options of a script that number the repeat, or name its output."""
-LONGEST_WORD = 60
+LONGEST_HOSTS = 60
+"""Characters from which on a list of hosts is cut; its checksum tells it from others."""
 DEFAULT_PARTS: Mapping[str, Sequence[str]] = {
-    "options": ("no options",),
     "warmup": ("1", "20"),
-    "mpi_seen": ("True",),
     "first_cycle": ("0",),
     "choices.threshold": ("1.02",),
     "orders.risk": ("0.01",),
@@ -72,11 +71,17 @@ DEFAULT_PARTS: Mapping[str, Sequence[str]] = {
 """What a name leaves out, because it is so unless something else was asked for."""
 
 
-def configuration(run: Run) -> dict[str, str]:
+def configuration(run: Run, *, whole: bool = False) -> dict[str, str]:
     """Return everything in which repeats of a configuration must be alike.
 
     What was not asked for (None, an empty text or list) is left out, so that files of older
     versions, which do not know an option, are repeats of those that do not use it.
+
+    Parameters
+    ----------
+    whole : bool
+        Give the command and the PETSc options as one part each; else every option is a part, under
+        the name that it was given by: ``-n``.
     """
     header, ending = run.header, Ending.of(run.header)
     fixed = {
@@ -87,13 +92,18 @@ def configuration(run: Run) -> dict[str, str]:
         "iterations": str(header.iterations if ending is None else ending.asked),
         "solver": header.solver,
         "restart": str(header.restart),
-        "options": options_of(run) or "no options",
         "hosts": ", ".join(sorted(set(hosts_of_all(run) or run.hosts))),
         "MPI": header.mpi_library,
         "PETSc": str(header.environment.get("petsc")),
         "origin": header.origin,
     }
+    command, options = command_of(run), options_of(run)
     asked = dict(flattened(spec_of(run)))
+    if whole:
+        fixed |= dict(flattened({"options": " ".join(options)}))
+        asked |= dict(flattened({"command": " ".join(command)}))
+    else:
+        asked |= options_by_name(command) | petsc_options_of(run)
     asked |= {name: value for name, value in swept(run).items() if value != fixed.get(name)}
     # A loop's own parameter may have the name of a fixed part.
     own = {f"given {name}" if name in fixed else name: value for name, value in asked.items()}
@@ -110,11 +120,11 @@ def name_of(run: Run) -> str:
         left_out += ["operation", "bytes"]  # in the name of the solver
     if to_tolerance(run):
         left_out += ["rtol", "atol"]  # in the title
-    parts = {name: value for name, value in configuration(run).items() if name not in left_out}
+    configured = configuration(run, whole=True)
+    parts = {name: value for name, value in configured.items() if name not in left_out}
     deck = {name: parts.pop(name) for name in list(parts) if name.startswith("deck.")}
     if deck:
-        text = json.dumps(deck, sort_keys=True)
-        parts["deck"] = hashlib.sha256(text.encode()).hexdigest()[:8]
+        parts["deck"] = checksum(json.dumps(deck, sort_keys=True))
     return ", ".join(
         part_words(name, value)
         for name, value in parts.items()
@@ -133,8 +143,15 @@ def part_words(name: str, value: str | None) -> str:
     name = "injected noise" if name == INJECTED else name
     if value is None:
         return f"no {name}"
-    value = value[:LONGEST_WORD]
-    return value if name in ("options", "command", *IN_TITLE, *OF_MACHINE) else f"{name} {value}"
+    if name == "hosts" and len(value) > LONGEST_HOSTS:  # a thousand names say no more
+        value = f"{value[:LONGEST_HOSTS]}... ({checksum(value)})"
+    unnamed = name in ("options", "command", *IN_TITLE, *OF_MACHINE)
+    return value if unnamed else f"{name} {value}".rstrip()
+
+
+def checksum(text: str) -> str:
+    """Return what tells a text from others, in eight characters."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def to_tolerance(run: Run) -> Ending | None:
@@ -143,16 +160,50 @@ def to_tolerance(run: Run) -> Ending | None:
     return ending if ending is not None and ending.to_tolerance else None
 
 
-def options_of(run: Run) -> str:
+def options_of(run: Run) -> list[str]:
     """Return the PETSc options that were given, as on a command line."""
     given = run.header.spec.get("petsc_options")
-    return " ".join(map(str, given)) if isinstance(given, list) else ""
+    return list(map(str, given)) if isinstance(given, list) else []
+
+
+def options_by_name(words: Sequence[str]) -> dict[str, str]:
+    """Return the words before the first option as the command, and every option with its values.
+
+    An option that is given several times has all of its values.
+
+    Examples
+    --------
+    >>> options_by_name(["app", "-n", "100", "-grid", "2", "1", "--fast", "-dt=0.5"])
+    {'command': 'app', '-n': '100', '-grid': '2 1', '--fast': '', '-dt': '0.5'}
+    """
+    name, values = "command", dict[str, list[str]]()
+    for word in words:
+        if is_option(word):
+            name, _, value = word.partition("=")
+            given = values.setdefault(name, [])
+            given += [value] if value else []
+        else:
+            values.setdefault(name, []).append(word)
+    return {name: " ".join(given) for name, given in values.items()}
+
+
+def is_option(word: str) -> bool:
+    """Tell whether a word of a command line names an option: ``-n``, but not ``-0.5``."""
+    return word.startswith("-") and not word.lstrip("-.")[:1].isdigit()
+
+
+def petsc_options_of(run: Run) -> dict[str, str]:
+    """Return the PETSc options that were given, by name with its dash."""
+    words, known = options_of(run), run.header.petsc_options
+    if words == [str(word) for pair in known.items() for word in pair if word]:
+        return {f"-{name}": str(value) for name, value in known.items()}
+    return options_by_name(words)
 
 
 def spec_of(run: Run) -> dict[str, Any]:
     """Return the spec of a run without bookkeeping, its parameters as separate parts."""
     spec = {key: value for key, value in run.header.spec.items() if key not in BOOKKEEPING}
-    if run.header.ranks == 1:  # there is no other rank to wait for
+    if spec.get("mpi_seen") is True or run.header.ranks == 1:  # one rank waits for nobody
         spec.pop("mpi_seen", None)
     if is_attached(run):
         said = run.header.spec["attached"]
@@ -171,8 +222,6 @@ def spec_of(run: Run) -> dict[str, Any]:
     reduction = run.header.spec.get("reduction")
     if isinstance(reduction, dict):
         spec["keep"] = reduction.get("share")
-    if is_own_loop(run) and not own and not swept(run):
-        spec["command"] = command_of(run)
     return spec
 
 
@@ -237,17 +286,20 @@ def swept(run: Run) -> dict[str, str]:
     return {}
 
 
-def command_of(run: Run) -> str:
+def command_of(run: Run) -> list[str]:
     """Return the script that recorded a loop, and its arguments without those of a repeat.
 
-    Of paths only the name counts, and run files among the arguments do not.
+    Of paths only the name counts, and run files among the arguments do not. A loop whose parameters
+    were given, or swept, is told from others by these.
     """
     given = run.header.environment.get("command")
+    if not is_own_loop(run) or run.header.spec.get("parameters") or swept(run):
+        return []
     if not isinstance(given, list) or not given:
-        return ""
+        return []
     script, *words = (PurePath(str(word)).name if "/" in str(word) else str(word) for word in given)
     if script.startswith("ipykernel"):  # the arguments are those of a session
-        return script
+        return [script]
     kept, skip = [script], False
     for word in words:
         option, _, value = word.lstrip("-").partition("=")
@@ -257,7 +309,7 @@ def command_of(run: Run) -> str:
         if not skip and not word.endswith(".h5"):
             kept.append(word)
         skip = False
-    return " ".join(kept)
+    return kept
 
 
 def variables_of(run: Run) -> dict[str, str]:

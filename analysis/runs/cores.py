@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.runs.finding import NUMBERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.harness.runfile.all_ranks import hosts_of_all
@@ -91,30 +90,6 @@ def core_wait(run: Run) -> CoreWait | None:
     )
 
 
-HALF_AS_FAST = 2.0
-"""Work of a rank over that of the others, from which on a slower core does not explain it."""
-
-
-def work_or_core(work_s: NDArray[np.float64], *, counted: bool) -> str:
-    """Say what the most work of a rank may be, where times alone do not tell; else nothing.
-
-    Instructions of whole iterations do not tell either: a rank that waits counts them as well.
-
-    Parameters
-    ----------
-    work_s : float64 array, shape (rank,), seconds
-    counted : bool
-        Whether the program counts its work: then that tells.
-    """
-    others_s = np.delete(work_s, int(work_s.argmax()))
-    if counted or not others_s.size or work_s.max() >= HALF_AS_FAST * others_s.mean():
-        return ""
-    return (
-        " That is more work, a pause or a slower core: to tell, pin the ranks the other way round, "
-        "or count their instructions outside MPI."
-    )
-
-
 def number_of(run: Run, name: str) -> float | None:
     """Return a number that a file says of its machine; None where it says none."""
     machine = run.header.environment.get("machine")
@@ -122,10 +97,32 @@ def number_of(run: Run, name: str) -> float | None:
     return None if value is None else float(value)
 
 
+def about_threads(run: Run) -> str:
+    """Say what to do about the threads of the ranks; empty if none were asked for."""
+    given = run.header.environment.get("variables")
+    threads = str(given.get("OMP_NUM_THREADS", "")) if isinstance(given, dict) else ""
+    if not threads.isdecimal():
+        return (
+            "; start no threads that the program does not need (OMP_NUM_THREADS=1 "
+            "OPENBLAS_NUM_THREADS=1)"
+        )
+    if int(threads) <= 1:
+        return ""
+    return f"; give each rank a core for each of its {threads} threads (OMP_NUM_THREADS)"
+
+
+def shared_cores(run: Run) -> str:
+    """Say where more ranks than cores ran; empty if nowhere, or if all had one as is known."""
+    waited = core_wait(run)
+    if waited is not None and not waited.matters:
+        return ""
+    return crowds(run, number_of(run, "cores"))
+
+
 def look_at_cores(run: Run) -> Iterator[Finding]:
     """Find ranks that had no core when they could run, or may have had none."""
     load, cores = number_of(run, "load_before"), number_of(run, "cores")
-    waited, crowded = core_wait(run), crowds(run, cores)
+    waited, crowded = core_wait(run), shared_cores(run)
     if waited is not None and not waited.matters:
         return
     if crowded:
@@ -146,8 +143,8 @@ def look_at_cores(run: Run) -> Iterator[Finding]:
             code="cores-taken",
             severity="error" if waited.most > SPOILS else "note",
             text=str(waited),
-            advice=f"other processes ran there, or threads of the ranks: {REMEDY}, and start no "
-            "threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)",
+            advice=f"other processes ran there, or threads of the ranks: {REMEDY}"
+            + about_threads(run),
             doubts=BUSY,
         )
     elif load is not None and cores and load > 0.3 * cores:

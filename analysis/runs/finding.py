@@ -13,7 +13,7 @@ from typing import Literal
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.analysis.show.table import WIDTH
 from hindmost.errors import DataError
-from hindmost.text import counted, unbroken
+from hindmost.text import by_number, counted, unbroken
 
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
@@ -179,17 +179,22 @@ def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> lis
     return [Caution(text) for text in cautions(findings, topics)]
 
 
+def run_files_in(paths: Iterable[Path]) -> list[Path]:
+    """Return what may be run files among files, and in folders."""
+    return [
+        file
+        for path in paths
+        for file in (sorted(path.rglob("*.h5"), key=by_number) if path.is_dir() else [path])
+        if file.match("*.h5") and file.is_file()
+    ]
+
+
 def findings_in(paths: Iterable[Path]) -> list[Finding]:
     """Return the findings of run files, also of those in folders; a copy counts once.
 
     Other files and damaged ones are skipped: their reader reports them, and copies.
     """
-    files = [
-        file
-        for path in paths
-        for file in (sorted(path.rglob("*.h5")) if path.is_dir() else [path])
-        if file.match("*.h5") and file.is_file()
-    ]
+    files = run_files_in(paths)
     if not files:  # other formats do not wait for HDF5
         return []
     from hindmost.analysis.runs.check import findings_of

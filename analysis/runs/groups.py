@@ -79,18 +79,27 @@ class Group:
 
 
 def group_runs(runs: Iterable[Run]) -> list[Group]:
-    """Put repeats of the same configuration together, in the order in which they come."""
+    """Put repeats of the same configuration together, in the order in which they come.
+
+    Those of a solver on a workload come in the order of their ranks.
+    """
     groups: dict[tuple[tuple[str, str], ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(tuple(sorted(configuration(run).items())), []).append(run)
-    kinds = [configuration(members[0]) for members in groups.values()]
+    headers = [members[0].header for members in groups.values()]
+    bases = list(dict.fromkeys((header.solver, header.workload) for header in headers))
+    ordered = sorted(
+        groups.values(),
+        key=lambda members: (
+            bases.index((members[0].header.solver, members[0].header.workload)),
+            members[0].header.ranks,
+        ),
+    )
+    kinds = [configuration(members[0]) for members in ordered]
     remarks = []
     for kind in kinds:
         alike = [other for other in kinds if all(other[key] == kind[key] for key in IN_TITLE)]
         # The title names injected noise; only its absence is to be remarked.
         named = [key for key in apart(alike) if key != INJECTED or key not in kind]
         remarks.append(", ".join(part_words(key, kind.get(key)) for key in named))
-    return [
-        Group(tuple(members), remark)
-        for members, remark in zip(groups.values(), remarks, strict=True)
-    ]
+    return [Group(tuple(members), remark) for members, remark in zip(ordered, remarks, strict=True)]

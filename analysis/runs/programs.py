@@ -10,7 +10,8 @@ from types import MappingProxyType
 from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.finding import Finding, of_file
-from hindmost.analysis.runs.straggler import rank_times
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.straggler import verdict_of
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import when
 from hindmost.analysis.show.table import LEADING, WIDTH
@@ -92,12 +93,13 @@ def attached_programs(
             said = run.header.spec["attached"]
             name = str(said.get("name") or run.header.workload)
             key = (run.path.parent, name, str(said.get("execution", "")))
-            times = rank_times(run)
+            large = run.bodies * run.columns > MOST_IN_MEMORY
+            stretches = () if large else stretches_of(run)
             found = AttachedRun(
                 run=run,
                 attached=said,
-                times=times,
-                stretches=() if times is None else stretches_of(run),
+                verdict=None if large else verdict_of(run, stretches),
+                stretches=stretches,
                 findings=tuple(of_file(findings, run.path)),
             )
             programs.setdefault(key, []).append(found)

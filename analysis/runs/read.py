@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import warn
 from hindmost.printable import shell_word
-from hindmost.text import counted
+from hindmost.text import by_number, counted
 
 
 def find_runs(paths: Iterable[Path], *, complete: bool = False) -> list[Run]:
@@ -51,7 +52,7 @@ def open_runs(paths: Iterable[Path]) -> tuple[list[Run], dict[Path, str]]:
     files: list[tuple[Path, bool]] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(path.glob("*.h5"))
+            inside = sorted(path.glob("*.h5"), key=by_number)
             if not inside:
                 raise UsageError(nothing_in(path))
             files += [(file, True) for file in inside]
@@ -104,8 +105,8 @@ def incomplete(run: Run) -> str:
     if failure:
         return f"{run.path} is incomplete: {failure}"
     return (
-        f"{run.path} is incomplete: records were lost, so its iterations are not the whole solve. "
-        "Run again with --warmup 1."
+        f"{run.path} is incomplete: records were lost, so its iterations are not all. To have them "
+        f"all, {remedy(Need.ROOM, run, otherwise='record less')}."
     )
 
 

@@ -1,244 +1,382 @@
-"""Which rank of an attached program is a straggler, and whether a disturbance may make it one.
+"""Which rank of a run the others wait for: the one verdict of `show`, `report`, `whatif` and plots.
 
-Numbers only; `attached` puts them into sentences.
+The engine is `hindmost.models.ranks.culprit`; here the run file is read for it, and its result put
+into words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.cores import core_wait
+from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
-from hindmost.analysis.runs.finding import MATTERS, WORTH_SAYING, Finding
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.stretches import Stretch
-from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
+from hindmost.analysis.runs.tallies import (
+    Block,
+    Wanted,
+    clock_uncertainty,
+    exchanges_meet_in,
+    tallied,
+)
+from hindmost.errors import DamagedFileError, DataError
+from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
+from hindmost.harness.runfile.bodies import (
+    IN_MPI,
+    NOT_WORK,
+    WAITING,
+    WHO_WAITS_IS_NOT_KNOWN,
+    sum_of_phases,
+)
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+from hindmost.models.ranks.culprit import (
+    HALF_AS_FAST,
+    Culprit,
+    Doubt,
+    QuickestWork,
+    find_culprit,
+)
 from hindmost.models.ranks.extrema import MOST_OF_ALL
-from hindmost.text import percent, seconds
+from hindmost.models.ranks.lateness import Lateness, LatenessSum
+from hindmost.models.ranks.transfers import SlowTransfers
+from hindmost.models.simulation.blocks import EventBlock
+from hindmost.text import counted, percent
 
-DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
-"""Codes of findings that call for a repeat before conclusions."""
+MOST_SAMPLES = 1 << 23
+"""Own work of all iterations and ranks that is kept; beyond, that of every nth iteration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankTimes:
-    """The bodies of a run, summed for each rank.
+class RankCosts:
+    """What the ranks of a run do, and what they cost each other.
 
     Attributes
     ----------
-    work_s, wait_s, time_s : float64 array, shape (rank,), seconds
-        Time outside MPI, wait in halo exchange and collectives, and all of the bodies.
-    typical_s : float64 array, shape (rank,), seconds
-        Time outside MPI if every body had the median of the rank's.
-    amount : float64 array, shape (rank,), or None
-        Work that the program counted, in its own unit.
+    lateness : Lateness
+    phases : tuple of str
+    phase_s : float64 array, shape (rank, phase), seconds
+        Of all iterations.
+    quickest : QuickestWork
+        Of whole iterations.
+    transfers : bool
+        Whether late neighbours and slow transfers were separated.
+    overlaps : bool
+        Whether ranks work while a collective is pending, according to the events.
     """
 
-    work_s: NDArray[np.float64]
-    typical_s: NDArray[np.float64]
-    wait_s: NDArray[np.float64]
-    time_s: NDArray[np.float64]
-    amount: NDArray[np.float64] | None = None
+    lateness: Lateness
+    phases: tuple[str, ...]
+    phase_s: NDArray[np.float64]
+    quickest: QuickestWork
+    transfers: bool
+    overlaps: bool = False
+
+    def sum_of(self, chosen: Sequence[str]) -> NDArray[np.float64]:
+        """Return the time in some phases: float64, shape (rank,), seconds."""
+        return np.asarray(self.phase_s[:, [name in chosen for name in self.phases]].sum(axis=1))
+
+    @property
+    def time_s(self) -> NDArray[np.float64]:
+        """Time of all iterations: float64, shape (rank,), seconds."""
+        return np.asarray(self.phase_s.sum(axis=1))
+
+    @property
+    def own_s(self) -> NDArray[np.float64]:
+        """Own work, which is time outside MPI: float64, shape (rank,), seconds."""
+        return self.time_s - self.sum_of(IN_MPI)
+
+    @property
+    def wait_s(self) -> NDArray[np.float64]:
+        """Time in halo exchanges and collectives: float64, shape (rank,), seconds."""
+        return self.sum_of(WAITING)
+
+    @property
+    def waited_part(self) -> float:
+        """Largest part of the differences of own work that ranks can have waited for: 0 to 1."""
+        differences = self.lateness.waited_s
+        if not differences.any():
+            return 1.0
+        # All time in MPI is an upper limit of the wait time.
+        return float(np.minimum(differences, self.sum_of(IN_MPI)).sum() / differences.sum())
 
 
-def rank_times(run: Run) -> RankTimes | None:
-    """Sum the bodies of a run for each rank; None if it is too large to be read for a glance."""
-    if run.bodies * run.columns > MOST_IN_MEMORY:
-        return None
-    phases = run.variable("phase_duration")
-    own = sum_of_phases(phases, [name not in IN_MPI for name in run.phases])
-    sums = phases.sum(axis=0, dtype=np.float64)
-    amount = run.variable("work_amount").sum(axis=0) if run.has("work_amount") else np.zeros(1)
-    return RankTimes(
-        work_s=own.sum(axis=0),
-        typical_s=np.median(own, axis=0) * len(own),
-        wait_s=sums[:, [run.phases.index(name) for name in WAITING]].sum(axis=1),
-        time_s=sums.sum(axis=1),
-        amount=amount if (amount > 0).all() else None,
+class RankCostsTally:
+    """The costs of the ranks, block by block; all ranks have full records."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._events = run, run.has("event_kind")
+        self._late = LatenessSum(run.hosts, run.bodies)
+        self._transfers = SlowTransfers(
+            run.columns,
+            run.edges.source,
+            run.edges.target,
+            clock_uncertainty(run),
+            exchanges_meet=exchanges_meet_in(run),
+        )
+        self._phases = np.zeros((run.columns, len(run.phases)))
+        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
+        self._own: list[NDArray[np.float64]] = []
+        self._overlapped_s = 0.0
+
+    def add(self, block: Block) -> None:
+        """Look at the next iterations."""
+        slow = None
+        if self._events:
+            slow = self._transfers.add(block.start, block.events)
+            self._overlapped_s += work_under_way(block.events)
+        self._late.add(block.work, slow)
+        self._phases += block.phases_of_ranks
+        outside = [name not in IN_MPI for name in self._run.phases]
+        self._own.append(sum_of_phases(block.phases[:: self._stride], outside))
+
+    def result(self) -> RankCosts:
+        """Return the costs."""
+        return RankCosts(
+            lateness=self._late.result(),
+            phases=tuple(self._run.phases),
+            phase_s=self._phases,
+            quickest=QuickestWork.of(np.concatenate(self._own)),
+            transfers=self._events,
+            overlaps=self._overlapped_s > WORTH_SAYING * float(self._phases.sum()),
+        )
+
+
+def costs_of(run: Run) -> RankCosts:
+    """Return what the ranks cost each other: of a reduced run from its profiles.
+
+    Raises
+    ------
+    DataError
+        Impossible times, a run without iterations, or a file of an older version.
+    """
+    if not run.bodies:
+        raise DataError(f"{run.path} has no iterations, so its ranks cannot be compared.")
+    if not run.reduced:
+        return tallied(run, Wanted(RankCostsTally, checked=False))
+    profile = profiles_of(run)
+    own = profile[:, :, [name not in IN_MPI for name in run.phases]].sum(axis=2)
+    return RankCosts(
+        lateness=lateness_of_all(run, profile),
+        phases=tuple(run.phases),
+        phase_s=profile.sum(axis=0),
+        quickest=QuickestWork.of(own / run.variable("interval_bodies")[:, None]),
+        transfers=run.has("every_transfer"),
+    )
+
+
+def lateness_of_all(run: Run, profile: NDArray[np.float64]) -> Lateness:
+    """Return what every rank of a reduced run costs the others.
+
+    Parameters
+    ----------
+    profile : float64 array, shape (interval, rank, phase), seconds
+    """
+    work_s = profile[:, :, [name not in NOT_WORK for name in run.phases]].sum(axis=(0, 2))
+    hosts = hosts_of_all(run)
+    last = run.variable("every_last")
+    if int(last.sum()) > run.bodies:
+        raise DamagedFileError(
+            f"{run.path}: 'every_last' counts {int(last.sum())} iterations of {run.bodies}."
+        )
+    nothing = np.zeros(work_s.size)
+    slow = run.has("every_transfer")
+    transfer = run.variable("every_transfer") if slow else nothing
+    waited, charged = run.variable("every_waited"), run.variable("every_charged")
+    nodes = tuple(dict.fromkeys(hosts))
+    node_of = np.array([nodes.index(host) for host in hosts], np.int64)
+
+    def by_node(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.bincount(node_of, values, minlength=len(nodes)), np.float64)
+
+    return Lateness(
+        bodies=run.bodies,
+        # Every rank works, has slow transfers, and waits until the last one has arrived.
+        total_s=float(np.median(work_s + transfer + waited)),
+        last=last.astype(np.int64),
+        charged_s=charged,
+        lost_s=run.variable("every_lost"),
+        waited_s=waited,
+        transfer_s=transfer,
+        transfer_charged_s=run.variable("every_transfer_charged") if slow else nothing,
+        work_s=work_s / run.bodies,
+        deviation_s=run.variable("every_deviation"),
+        longest_s=run.variable("every_longest"),
+        longest_body=run.variable("every_longest_body").astype(np.int64),
+        drift=run.variable("every_drift"),
+        nodes=nodes,
+        node_of=node_of,
+        node_last=by_node(last.astype(np.float64)).astype(np.int64),
+        node_charged_s=by_node(charged),
+        node_lost_s=None,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """The work by which a rank is a straggler or is none.
-
-    Attributes
-    ----------
-    work_s : float64 array, shape (rank,), seconds
-    whole_s : float
-        Time of the iterations.
-    quickest : bool
-        Whether only the quickest iterations count.
-    """
-
-    work_s: NDArray[np.float64]
-    whole_s: float
-    quickest: bool = False
-
-    @property
-    def excess(self) -> float:
-        """Most work of a rank above the mean of all, as a share of that."""
-        return float(self.work_s.max()) / max(float(self.work_s.mean()), 1e-300) - 1.0
-
-    @property
-    def imbalance(self) -> float:
-        """Most work of a rank above the mean of all, as a share of the whole time."""
-        return float(self.work_s.max() - self.work_s.mean()) / max(self.whole_s, 1e-300)
-
-    @property
-    def names_one(self) -> bool:
-        """Whether a rank works clearly more than the mean, at a cost."""
-        return self.excess > MATTERS and self.imbalance > WORTH_SAYING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRun:
-    """A run, and who is its straggler.
+class StragglerVerdict:
+    """Who the others wait for in a run, and why nobody is named where nobody can be.
 
     Attributes
     ----------
     run : Run
-    times : RankTimes or None
-    findings : tuple of Finding
-    stretches : tuple of Stretch
-        Where in the code work lies; empty if that is not known, or the run is large.
-    left_out : collection of str
-        What sentences do not name, of ``attached.LEFT_OUT_FIRST``.
+    costs : RankCosts
+    culprit : Culprit or None
+    withheld : str
+        Why no rank can be blamed for the wait time of others; empty if ranks can.
     """
 
     run: Run
-    times: RankTimes | None
-    findings: tuple[Finding, ...] = ()
-    stretches: tuple[Stretch, ...] = ()
-    left_out: Collection[str] = ()
-
-    @property
-    def disturbed(self) -> list[Finding]:
-        """What calls for a repeat before conclusions."""
-        return [each for each in self.findings if each.code in DISTURBED]
+    costs: RankCosts
+    culprit: Culprit | None
+    withheld: str = ""
 
     @property
     def straggler(self) -> int | None:
-        """The rank that works clearly more than the mean, at a cost; None if none does."""
-        judged = self.judged
-        if judged is None or self.run.header.ranks < 2 or why_withheld(self.run):
-            return None
-        return int(np.argmax(judged.work_s)) if judged.names_one else None
+        """The rank that has more work, at a cost, without a doubt; None if none has."""
+        return self.culprit.rank if self.culprit is not None and self.culprit.sure else None
 
     @property
-    def judged(self) -> Judged | None:
-        """What decides whether a rank is a straggler; None if that is not known.
-
-        Where the run was disturbed, and their quickest iterations name one, these do: others may be
-        long on any rank.
-        """
-        if self.times is None:
-            return None
-        every = Judged(work_s=self.times.work_s, whole_s=self.run.solve_time_s)
-        quickest_s = self.quickest_s
-        if quickest_s is None:
-            return every
-        quickest = Judged(work_s=quickest_s, whole_s=float(quickest_s.max()), quickest=True)
-        return quickest if quickest.names_one else every
+    def name(self) -> str:
+        """The culprit: ``rank 1``, ``rank 1 on b``, ``node b``; empty without one."""
+        return "" if self.culprit is None else subject(self.culprit, hosts_of_all(self.run))
 
     @property
-    def quickest_s(self) -> NDArray[np.float64] | None:
-        """Work of each rank if all iterations were among its quickest: (rank,), seconds.
-
-        None where the run was not disturbed, or it is not known.
-        """
-        if not self.disturbed or not self.stretches:
-            return None
-        found = self.run.bodies * np.sum([each.quickest_s for each in self.stretches], axis=0)
-        return found if found.max() > 0.0 else None
-
-    @property
-    def undisturbed_s(self) -> float:
-        """Time of the iterations, or of the work of the quickest ones where the run was disturbed.
-
-        What costs time is a share of this one: disturbances do not make it matter less.
-        """
-        quickest_s = self.quickest_s
-        return self.run.solve_time_s if quickest_s is None else float(quickest_s.max())
-
     def doubt(self) -> str:
-        """Say how much of a straggler's additional work a disturbance may be; empty if little.
+        """Why the culprit may not have more work, as a sentence; empty if it has."""
+        found = self.culprit
+        return "" if found is None else doubt_words(found, self.run.bodies)
 
-        It is not if its typical bodies have most of the additional work, and waiting for a core
-        does not account for it.
-        """
-        judged = self.judged
-        if judged is None or judged.quickest or self.straggler is None or self.recurring():
+    @property
+    def cost_words(self) -> str:
+        """What waiting for the culprit costs; empty without one."""
+        if self.culprit is None:
             return ""
-        if self.quickest_s is not None:
-            extra_s = [each.work_s[self.straggler] - each.work_s.mean() for each in self.stretches]
-            unsure_s = np.where([each.unsure for each in self.stretches], extra_s, 0.0)
-            if unsure_s.sum() > MOST_OF_ALL * np.sum(extra_s):
-                return " Its quickest iterations differ too much to tell that from a disturbance."
-            return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
-        if core_wait(self.run) is None or self.crowded:
-            return " The run was disturbed: this may not be its work." if self.disturbed else ""
-        waited, unusual = self.waited, self.unusual
-        if waited > MOST_OF_ALL:
-            return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
-        if unusual > MOST_OF_ALL:
-            return (
-                f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations, "
-                "perhaps disturbances."
-            )
+        most = "at most " if self.costs.overlaps or self.pipelined else ""
+        return f"waiting for it costs {most}{percent(self.culprit.share, 0)} of the time"
+
+    @property
+    def pipelined(self) -> bool:
+        """Whether the solver works while its collectives are pending."""
+        return self.run.header.synchronisation == "pipelined"
+
+
+def verdict_of(
+    run: Run, stretches: Sequence[Stretch] = (), costs: RankCosts | None = None
+) -> StragglerVerdict:
+    """Find the culprit of a run.
+
+    Parameters
+    ----------
+    stretches : sequence of Stretch
+        Where in the code work lies; the quickest iterations of each show more than whole ones.
+    costs : RankCosts, optional
+        As `costs_of` returns them.
+
+    Raises
+    ------
+    DataError
+        See `costs_of`.
+    """
+    costs = costs or costs_of(run)
+    withheld = why_withheld(run) or why_nobody(run, costs)
+    if withheld:
+        return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
+    recurring_s = np.zeros(costs.lateness.ranks)
+    recurring = [each.recurring for each in stretches]
+    if not stretches and not run.reduced:
+        recurring = [recurring_of(run)]
+    for each in (one for found in recurring for one in found):
+        recurring_s[list(each.columns)] += each.count * np.array(each.longer_s) / run.bodies
+    parts = [each.quickest for each in stretches] or [costs.quickest]
+    found = find_culprit(
+        costs.lateness,
+        costs.own_s,
+        run.solve_time_s,
+        QuickestWork.total(parts, recurring_s),
+        run.variable("core_wait") if run.has("core_wait") and not run.reduced else None,
+        waited_part=costs.waited_part,
+    )
+    return StragglerVerdict(run=run, costs=costs, culprit=found)
+
+
+def why_nobody(run: Run, costs: RankCosts) -> str:
+    """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
+    if costs.lateness.waiting_share < WORTH_SAYING:
         return ""
+    reason = str(run.header.spec.get("events_left_out") or "")
+    if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
+        return f"it is unknown which rank waits for which: {reason}"
+    if costs.waited_part < MOST_OF_ALL:
+        return "the ranks hardly wait for the last rank of an iteration"
+    return ""
 
-    @property
-    def waited(self) -> float:
-        """Share of the straggler's additional work that may be waiting for a core."""
-        return self._of_excess(self.run.variable("core_wait"))
 
-    @property
-    def unusual(self) -> float:
-        """Share of the straggler's additional work that its typical iteration does not have."""
-        assert self.times is not None
-        return 1.0 - self._of_excess(self.times.typical_s)
+def subject(found: Culprit, hosts: Sequence[str], number: int | None = None) -> str:
+    """Name a culprit: ``rank 1``, ``rank 1 on b`` where there are several hosts, ``node b``."""
+    if found.node:
+        return node_words(found.node)
+    host = f" on {hosts[found.rank]}" if len(set(hosts)) > 1 else ""
+    return f"rank {found.rank if number is None else number}{host}"
 
-    def _of_excess(self, spent_s: NDArray[np.float64]) -> float:
-        """Return what a straggler spends above the mean, as a share of its additional work."""
-        assert self.times is not None
-        work_s, worst = self.times.work_s, self.straggler
-        return float((spent_s[worst] - spent_s.mean()) / (work_s[worst] - work_s.mean()))
 
-    @property
-    def crowded(self) -> bool:
-        """Whether there were more ranks than cores."""
-        return any(each.code == "crowded" for each in self.findings)
+def node_words(name: str) -> str:
+    """Name a node so that a sentence says that it is one, and once."""
+    return name if name.startswith("node") else f"node {name}"
 
-    def recurring(self) -> list[str]:
-        """Say which iterations come back longer, and between which calls they are.
 
-        The iterations of a stretch show some that noise elsewhere hides.
-        """
-        bodies, places = self.run.bodies, "places" not in self.left_out
-        texts = [each.text for each in self.findings if each.code == "recurring"]
-        found = [
-            (back, stretch, rank)
-            for stretch in self.stretches
-            for rank, every in stretch.recurring.items()
-            for back in every
-            if back.cost_s >= WORTH_SAYING * self.undisturbed_s
-        ]
-        for back, stretch, rank in sorted(found, key=lambda each: -each[0].cost_s):
-            words = back.rule.explain(bodies)
-            of_rule = [at for at, text in enumerate(texts) if text.startswith(words)]
-            if not of_rule:
-                where = f", {stretch}" if places else ""
-                texts.append(
-                    f"{words} is {seconds(back.longer_s[0])} longer on rank {rank}{where}: "
-                    f"{seconds(back.cost_s)}"
-                )
-            for at in of_rule if places else ():
-                if "between" not in texts[at]:
-                    texts[at] += f"; {seconds(back.longer_s[0])} of it {stretch}"
-        return texts
+def times_words(found: Culprit, ranks: int) -> str:
+    """Say how much more a culprit works: ``works 2.0 times as long as the others (median)``."""
+    others = "the other rank" if ranks == 2 else "the others (median)"
+    verb = "works"
+    if found.node:
+        verb, others = f"its {len(found.ranks)} ranks work", "those of other nodes (medians)"
+    when = " in the quickest iterations" if found.quickest else ""
+    return f"{verb} {factor(found.times)} times as long as {others}{when}"
+
+
+def factor(times: float) -> str:
+    """Write how many times: ``1.07``, ``2.0``, ``12``."""
+    return f"{times:.2f}" if times < 1.95 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"
+
+
+def doubt_words(found: Culprit, iterations: int) -> str:
+    """Say why a culprit may not have more work, as a sentence; empty if it has."""
+    if found.doubt is None:
+        return ""
+    return {
+        Doubt.AT_TIMES: "That is not so in its quickest iterations, or not in most parts of the "
+        "run: a slower core or another disturbance for a time, or work that it has only at times.",
+        Doubt.UNSTEADY: "Its quickest iterations differ too much to tell that from a disturbance.",
+        Doubt.CORE: f"Up to {percent(found.waited, 0)} of that may be waiting for a core.",
+        Doubt.FEW: f"{counted(iterations, 'iteration')} are too few to tell that from chance.",
+    }[found.doubt]
+
+
+def work_or_core(found: Culprit | None, *, counts_work: bool) -> str:
+    """Say what more work of a culprit may be, where times alone do not tell; else nothing.
+
+    Instructions of whole iterations do not tell either: a rank that waits counts them as well.
+
+    Parameters
+    ----------
+    counts_work : bool
+        Whether the program counts its work: then that tells.
+    """
+    if found is None or not found.sure or counts_work or found.times >= HALF_AS_FAST:
+        return ""
+    return (
+        " That is more work, a pause or a slower core: to tell, pin the ranks the other way round, "
+        "or count their instructions outside MPI."
+    )
+
+
+def work_under_way(block: EventBlock) -> float:
+    """Return the work of all ranks while collectives are pending, in seconds."""
+    kind = block.kind.ravel()
+    steps = (kind == EventKind.POST).astype(np.int64) - (kind == EventKind.COMPLETE)
+    pending = (np.cumsum(steps) - steps).reshape(block.kind.shape) > 0
+    return float(block.work.sum(axis=1, dtype=np.float64)[pending].sum())

@@ -6,14 +6,13 @@ the same on all ranks and in all iterations, whatever call of MPI the functions 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.check_bodies import named, places_of
-from hindmost.analysis.runs.cores import HALF_AS_FAST
+from hindmost.analysis.runs.check_bodies import named, places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -25,16 +24,22 @@ from hindmost.analysis.runs.tallies import (
 )
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.culprit import (
+    HALF_AS_FAST,
+    QUICK,
+    QUICKEST,
+    STEADY,
+    QuickestWork,
+    median_of_others,
+    quickest_of,
+)
 from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
 from hindmost.text import percent, seconds
 
-USUAL, QUICK, QUICKEST = 0.9, 0.25, 0.05
-"""Quantiles of iterations: up to the first they are usual; others that use a core make many longer,
-but seldom the quickest."""
-STEADY = 1.25
-"""The second of these over the third, up to which the quickest iterations are undisturbed."""
+USUAL = 0.9
+"""Quantile of iterations up to which they are usual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +58,16 @@ class Stretch:
     beyond_s : float64 array, shape (rank,), seconds
         Work beyond the median of an iteration, of all iterations: noise, or work that is not done
         in each.
-    quickest_s : float64 array, shape (rank,), seconds
-        Work of an iteration, of which all but one in twenty have at least as much; the mean of all
-        ranks where it is unsure.
-    unsure : bool
-        Whether the quickest iterations tell nothing: those of one rank do not agree, and of the
-        rank with most they have not twice the work of the quicker quarter of any other.
+    quickest : QuickestWork
+        Of its quickest iterations.
     begin_s, end_s : float64 array, shape (rank,), seconds
         Median work of an iteration, of the first and of the last third of the iterations.
     grows : int array, shape (rank,)
         1 if the last is above what nine in ten of the first iterations take, and three in four of
         the last above the first, or the quickest of the last agree and are above the first's; 2 if
         these are twice the first's.
-    recurring : dict of int to tuple of Recurring
-        By rank, iterations that come back longer; of ranks whose work varies.
+    recurring : tuple of Recurring
+        Iterations that come back longer in it.
     """
 
     after: str
@@ -75,14 +76,15 @@ class Stretch:
     wait_s: NDArray[np.float64]
     waited_for_s: NDArray[np.float64]
     beyond_s: NDArray[np.float64]
-    quickest_s: NDArray[np.float64]
-    unsure: bool
+    quickest: QuickestWork
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     grows: NDArray[np.int64]
-    recurring: dict[int, tuple[Recurring, ...]] = field(default_factory=dict)
+    recurring: tuple[Recurring, ...] = ()
 
-    JSON = "after before work_s wait_s waited_for_s beyond_s quickest_s begin_s end_s"
+    JSON = (
+        "after before work_s wait_s waited_for_s beyond_s quickest_s=quickest.whole_s begin_s end_s"
+    )
 
     def for_whom(self) -> tuple[int, float] | None:
         """Return for which rank the others wait most, and the share of the time in the call.
@@ -115,8 +117,8 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     ends = [named_chain(contexts, each) for each in range(contexts.count)]
     found: dict[tuple[str, str], NDArray[np.float64]] = {}
     waited_for = times_waited_for(run, ends)
-    recurring: dict[tuple[str, str], dict[int, tuple[Recurring, ...]]] = {}
-    place = places_of(run)
+    varying: dict[tuple[tuple[str, str], int], NDArray[np.float64]] = {}
+    quantiles = len(quickest_of(np.zeros(run.bodies)))
     is_event = kinds.ravel() > 0
     body_of = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event]
     for rank in range(run.columns):
@@ -138,32 +140,62 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
         for (name, number), at in zip(names.items(), places, strict=True):
-            row = found.setdefault(name, np.zeros((8, run.columns)))[:, rank]
+            row = found.setdefault(name, np.zeros((quantiles + 6, run.columns)))[:, rank]
             row[:2] = work_s[number], wait_s[number]
             if work_s[number] >= WORTH_SAYING * work_s.sum():
                 own = np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
-                row[2:] = course(own)
+                row[2:6], row[6:] = course(own), quickest_of(own)
                 if row[2] >= WORTH_SAYING * work_s.sum():
-                    back = find_recurring(own[:, None], place)
-                    recurring.setdefault(name, {})[rank] = back
-    unsure = {name: quickest_are_unsure(each[3], each[4]) for name, each in found.items()}
+                    varying[name, rank] = own
+    recurring = recurring_in(run, varying)
     return tuple(
         Stretch(
-            after=after,
-            before=before,
+            after=name[0],
+            before=name[1],
             work_s=each[0],
             wait_s=each[1],
-            waited_for_s=waited_for.get((after, before), np.zeros(run.columns)),
+            waited_for_s=waited_for.get(name, np.zeros(run.columns)),
             beyond_s=each[2],
-            quickest_s=np.full(run.columns, each[3].mean()) if unsure[after, before] else each[3],
-            unsure=unsure[after, before],
-            begin_s=each[5],
-            end_s=each[6],
-            grows=each[7].astype(np.int64),
-            recurring=recurring.get((after, before), {}),
+            quickest=QuickestWork.of_quantiles(each[6:]),
+            begin_s=each[3],
+            end_s=each[4],
+            grows=each[5].astype(np.int64),
+            recurring=recurring.get(name, ()),
         )
-        for (after, before), each in sorted(found.items(), key=lambda each: -each[1][0].sum())
+        for name, each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
+
+
+def recurring_in(
+    run: Run, varying: Mapping[tuple[tuple[str, str], int], NDArray[np.float64]]
+) -> dict[tuple[str, str], tuple[Recurring, ...]]:
+    """Return by stretch the iterations that come back longer, by the same rules in all of them.
+
+    The iterations of a stretch show some that noise elsewhere hides.
+
+    Parameters
+    ----------
+    varying : mapping of (stretch, rank) to float64 array, shape (iteration,), seconds
+        Work that varies.
+    """
+    found: dict[tuple[str, str], tuple[Recurring, ...]] = {}
+    if not varying:
+        return found
+    columns = list(varying)
+    known = [each.rule for each in recurring_of(run)]
+    back = find_recurring(np.column_stack(list(varying.values())), places_of(run), known)
+    for name in dict.fromkeys(name for name, _ in columns):
+        here = [at for at, each in enumerate(columns) if each[0] == name]
+        found[name] = tuple(
+            replace(
+                each,
+                columns=tuple(columns[at][1] for at in own),
+                longer_s=tuple(each.longer_s[each.columns.index(at)] for at in own),
+            )
+            for each in back
+            if (own := [at for at in here if at in each.columns])
+        )
+    return found
 
 
 def times_waited_for(
@@ -225,21 +257,7 @@ def place_at(chain: Sequence[str], at: int) -> str:
     return f"{inner} in {chain[at]}" if inner else chain[at]
 
 
-def quickest_are_unsure(quickest_s: NDArray[np.float64], quick_s: NDArray[np.float64]) -> bool:
-    """Tell whether the quickest iterations of ranks do not tell who works most.
-
-    Parameters
-    ----------
-    quickest_s, quick_s : float64 array, shape (rank,), seconds
-        As `course` returns them.
-    """
-    if (quick_s <= STEADY * quickest_s).all():
-        return False
-    most = int(quickest_s.argmax())
-    return bool(quickest_s[most] < HALF_AS_FAST * np.delete(quick_s, most).max(initial=0.0))
-
-
-def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, float, int]:
+def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
     """Return how the work of a stretch varies and grows; see `Stretch`.
 
     Parameters
@@ -250,25 +268,22 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, float
     -------
     float
         ``beyond_s``.
-    float, float
-        ``quickest_s``, and what three in four iterations have at least.
     float, float, int
         ``begin_s``, ``end_s`` and ``grows``; of few iterations no growth is told.
     """
-    at = (0.5, QUICK, QUICKEST, USUAL)
-    typical_s, quick_s, quickest_s, _ = np.quantile(work, at).tolist()
-    beyond_s = float(np.maximum(work - typical_s, 0.0).sum())
+    beyond_s = float(np.maximum(work - np.median(work), 0.0).sum())
     third = work.size // 3
     if third * (1.0 - USUAL) < 0.99:  # none of them is beyond the usual ones
-        return beyond_s, quickest_s, quick_s, 0.0, 0.0, 0
+        return beyond_s, 0.0, 0.0, 0
+    at = (0.5, QUICK, QUICKEST, USUAL)
     begin_s, first_s, _, usual_s = np.quantile(work[:third], at).tolist()
     end_s, later_s, last_s, _ = np.quantile(work[-third:], at).tolist()
     if not begin_s > 0.0:  # the program went another way at first
-        return beyond_s, quickest_s, quick_s, begin_s, end_s, 0
+        return beyond_s, begin_s, end_s, 0
     clear = begin_s < usual_s < end_s and begin_s < later_s
     agree = first_s < last_s and later_s <= STEADY * last_s
     grows = 2 if 0.0 < HALF_AS_FAST * first_s < last_s else int(clear or agree)
-    return beyond_s, quickest_s, quick_s, begin_s, end_s, grows
+    return beyond_s, begin_s, end_s, grows
 
 
 def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
@@ -283,8 +298,8 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
     """
     if not stretches or stretches[0].work_s.size < 2:
         return ""
-    work = np.array([each.quickest_s if quickest else each.work_s for each in stretches])
-    extra = work[:, rank] - np.delete(work, rank, axis=1).mean(axis=1)
+    work = np.array([each.quickest.whole_s if quickest else each.work_s for each in stretches])
+    extra = (work - median_of_others(work))[:, rank]
     at, whole_s = int(extra.argmax()), float(extra.sum())
     if not extra[at] > 0.0 < whole_s:
         return ""

@@ -23,9 +23,10 @@ class Predictions:
     predicted : float64 array, shape (kernel,)
     explained : float64 array, shape (kernel,)
         What the models say; the same where nothing is foretold.
+    low, high : float64 array, shape (kernel,)
+        NaN without an interval.
     by_model : bool array, shape (kernel,)
         Which kernels their models predict; the arrays that follow are of the others.
-    low, high : float64 array, shape (kernel,)
     weights : float64 array, shape (kernel, candidate)
         What was weighed and joined.
     missed : float64 array, shape (kernel,)
@@ -34,9 +35,9 @@ class Predictions:
 
     predicted: NDArray[np.float64]
     explained: NDArray[np.float64]
-    by_model: NDArray[np.bool_]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    by_model: NDArray[np.bool_]
     weights: NDArray[np.float64]
     missed: NDArray[np.float64]
 
@@ -50,17 +51,16 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     """Predict all kernels of a metric at a point.
 
     Beyond its last point a kernel is foretold from how well candidates foretold the last points of
-    all kernels; the other predictions are those of the models, as are those of kernels that follow
-    their models.
+    all kernels; the other predictions are those of the models.
     """
     explained = np.concatenate([batch.predict(at) for batch in batches])
     count = explained.size
     found = Predictions(
         predicted=explained.copy(),
         explained=explained,
-        by_model=np.ones(count, bool),
         low=np.full(count, np.nan),
         high=np.full(count, np.nan),
+        by_model=np.ones(count, bool),
         weights=np.zeros((count, len(Candidate))),
         missed=np.ones(count),
     )
@@ -68,22 +68,21 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     first = 0
     for batch in batches:
         beyond = batch.beyond(at)
+        for kernel in np.flatnonzero(~beyond).tolist():
+            (low,), (high,) = batch[kernel].interval(np.array([at]))
+            found.low[first + kernel], found.high[first + kernel] = low, high
         if beyond.any():
             groups.append(
                 MeasuredKernels(
                     points=batch.points,
                     values=batch.medians[beyond],
                     recent=batch.recent()[beyond],
-                    gamma=batch.noise.kind.gamma,
                 )
             )
             numbers.append(first + np.flatnonzero(beyond))
         first += len(batch.series)
-    usable = np.isfinite(explained) & (explained > 0.0)
     for kernels, forecast in zip(numbers, foretell(groups, at[0]) if groups else (), strict=True):
-        foretold = ~(forecast.follows_model & usable[kernels])
-        own = kernels[foretold]
-        found.by_model[own] = False
+        found.by_model[kernels] = False
         for name in ("predicted", "low", "high", "weights", "missed"):
-            getattr(found, name)[own] = getattr(forecast, name)[foretold]
+            getattr(found, name)[kernels] = getattr(forecast, name)
     return found

@@ -88,7 +88,11 @@ def new_figure(
         matplotlib is not installed.
     """
     mpl = imported("matplotlib", what="Figures", extra="plot")
-    from matplotlib.figure import Figure  # pyplot, which takes longer to import, is for windows
+    with warnings.catch_warnings():
+        # Two matplotlibs, of pip and of the distribution, share the name of the package for three
+        # dimensions, in which nothing is drawn here.
+        warnings.filterwarnings("ignore", "Unable to import Axes3D", UserWarning)
+        from matplotlib.figure import Figure  # pyplot, which takes longer, is for windows
 
     size = (WIDTHS_INCHES[width], height_inches)
     with mpl.rc_context(HALF_SETTINGS if width == "half" else SETTINGS):

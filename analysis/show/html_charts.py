@@ -22,6 +22,8 @@ from hindmost.analysis.show.templates import rendered
 from hindmost.printable import page_json
 
 DIGITS = 5
+ROOM = 0.03
+"""Share of a logarithmic axis that is free at either end."""
 Choices = Sequence[tuple[str, str]]
 """Value and text of each choice."""
 HINT = (
@@ -99,6 +101,8 @@ def curve_data(chart: Chart) -> dict[str, Any]:
     """Return what the script needs of curves; of a logarithmic axis, its decimal logarithms."""
     of_x, of_y = chart.logarithmic
     low, high = x_limits(chart.series)
+    if of_x and chart.x_ticks:  # so that marks at the ends are whole
+        low, high = low * (low / high) ** ROOM, high * (high / low) ** ROOM
     chart = logarithms(chart)
     points = [each.name for each in chart.series if each.look == "points"]  # each with its mark
     return {
@@ -110,6 +114,7 @@ def curve_data(chart: Chart) -> dict[str, Any]:
             "limits": (math.log10(low), math.log10(high)) if of_x else (low, high),
             "counted": chart.counted and not of_x,
             "names": list(chart.names),
+            "ticks": [math.log10(each) if of_x else each for each in chart.x_ticks],
             "logarithmic": of_x,
         },
         "y": {

@@ -73,6 +73,7 @@ def overview_widget(
     statements: Mapping[str, Sequence[Conclusion]],
     further: str = "",
     parts: Mapping[str, str] = MappingProxyType({}),
+    opening: Sequence[Widget] = (),
     bars: Sequence[Bar] = (),
     pictures: Sequence[Widget] = (),
     pictured: str = "",
@@ -93,6 +94,8 @@ def overview_widget(
         By what they are about, as amounts of two kinds do not compare; the most important first.
     parts : mapping of str to str
         All parts that a bar may have, in their order, and what each is.
+    opening : sequence of Widget
+        What shows the headline, before the bars: small charts side by side.
     pictures : sequence of Widget
         What shows the finding; before the statements.
     pictured : str
@@ -111,6 +114,7 @@ def overview_widget(
         ran,
         data,
         marks=MARKS,
+        opening=opening,
         bars=shown,
         more_bars=len(bars) - len(shown),
         parts=list(parts),
@@ -127,4 +131,4 @@ def overview_widget(
         nothing=nothing,
         most=MOST_SHOWN,
     )
-    return Widget(anchor="overview", begins="Overview", html=html, inner=pictures)
+    return Widget(anchor="overview", begins="Overview", html=html, inner=[*opening, *pictures])

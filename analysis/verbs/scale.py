@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING
 from hindmost.analysis.readers.format import OVER_RANKS
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
-from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in, folded
+from hindmost.analysis.readers.run_parameters import DEFAULT_PARAMETER
+from hindmost.analysis.runs.finding import (
+    OF_COMPARISON,
+    cautions,
+    findings_in,
+    folded,
+    run_files_in,
+)
 from hindmost.analysis.show.table import MOST_LISTED
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
 from hindmost.text import counted
@@ -156,7 +163,13 @@ def perform(arguments: argparse.Namespace) -> int:
         over_ranks=arguments.over_ranks,
     )
     options = ScalingOptions(method=arguments.method, space=arguments.space)
-    study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
+    try:
+        study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
+    except DataError as error:
+        if experiment.parameters != (DEFAULT_PARAMETER,) or not run_files_in(arguments.file):
+            raise
+        files = " ".join(map(shell_word, arguments.file))
+        raise DataError(f"{error} For speed-up and efficiency: hindmost report {files}") from None
     expectations = [read_expectation(text, study) for text in arguments.expect]
     for warning in study.warnings:
         warn(warning)
@@ -198,7 +211,13 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def print_tables(study: ScalingStudy, top: int) -> None:
     """Print a table for every metric, and what a reader must know."""
-    from hindmost.analysis.scaling.tables import LEGEND, kernel_lines, noise_lines, scaling_table
+    from hindmost.analysis.scaling.tables import (
+        LEGEND,
+        SHARES,
+        kernel_lines,
+        noise_lines,
+        scaling_table,
+    )
     from hindmost.analysis.show.terminal import table_width
 
     for metric in study.metrics:
@@ -212,6 +231,7 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         write_lines(*folded(noise_lines(noises, segments=likelihood)))
         known = (batch.held_out for batch in metric.batches if batch.held_out is not None)
         write_lines(*folded(each.explain() for each in known))
+        write_lines(*folded([SHARES[metric.inclusive]]))
         write_lines("")
     if len(study.target.parameters) > 1:
         names = study.target.parameters

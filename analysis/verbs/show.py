@@ -9,8 +9,11 @@ from pathlib import Path
 
 from hindmost.analysis.runs.attached import LEFT_OUT_FIRST
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.efficiency.scaling import over_ranks
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.over_ranks import series_over_ranks, several_ranks
 from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
@@ -144,7 +147,7 @@ def perform(arguments: argparse.Namespace) -> int:
         doubts = folded(cautions(findings, OF_SHOW, summary.said, most), indent="  ")
         return [*summary.lines(), *doubts]
 
-    parts = []
+    parts = [folded(lines) for lines in how_runs_scale(runs)]
     for program in programs:
         room = MOST_LINES * min(len(program.runs), LEADING)
         fewer = [(0, LEFT_OUT_FIRST[:count]) for count in range(len(LEFT_OUT_FIRST) + 1)]
@@ -159,6 +162,17 @@ def perform(arguments: argparse.Namespace) -> int:
     for number, lines in enumerate(parts):
         write_lines(*([""] if number else []), *lines)
     return 0
+
+
+def how_runs_scale(runs: Sequence[Run]) -> list[list[str]]:
+    """Return how each program scales that ran on several numbers of ranks, in sentences."""
+    several = [each for each in series_over_ranks(runs) if several_ranks(each.runs)]
+    if any(run.bodies * run.columns > MOST_IN_MEMORY for each in several for run in each.runs):
+        return [["How the runs scale over ranks: --efficiency, or hindmost report."]]
+    return [
+        [*kernel.explain(), *kernel.assumed, "Curves and tables: hindmost report."]
+        for kernel in map(over_ranks, several)
+    ]
 
 
 def first_within(room: int, tries: Iterable[list[str]]) -> list[str]:

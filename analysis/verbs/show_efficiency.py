@@ -33,6 +33,8 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
         return 0
     for kernel in kernels:
         print_table(efficiency_table(kernel))
+        if len(kernel.columns) > 1:
+            write_lines(*folded([*kernel.explain(), *kernel.assumed], indent="  "))
         for column in kernel.columns:
             run = column.of.run
             origin = " (simulated)" if run.header.origin == "simulated" else ""

@@ -528,7 +528,7 @@ def refuse_unlike(first: Group, second: Group) -> None:
             f"{solver_of(second)} is blocking; --against takes the runs of a pipelined solver, or "
             "of a loop with non-blocking collectives."
         )
-    ours, theirs = (configuration(each.runs[0]) for each in (first, second))
+    ours, theirs = (configuration(each.runs[0], whole=True) for each in (first, second))
     may_differ = (*MAY_DIFFER, *(("workload",) if is_loop(second.runs[0]) else ()))
     unlike = [name for name in apart([ours, theirs]) if name not in may_differ]
     if unlike:

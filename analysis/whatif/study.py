@@ -373,7 +373,7 @@ def shape_of(run: Run) -> SolveShape:
     # A solve of a program of one's own says which preconditioner it has. For others without an
     # option it is that of the problem, as `hindmost run` chose it.
     chosen = "none" if header.workload == "diagonal" else "jacobi"
-    for option, value in pairwise(options_of(run).split()):
+    for option, value in pairwise(options_of(run)):
         if option == "-pc_type":
             chosen = value
     if is_own_loop(run):

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from hindmost.analysis.runs.configuration import GROWS, configuration
+from hindmost.analysis.runs.over_ranks import by_size, programs_among
 from hindmost.analysis.whatif.options import split
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
@@ -32,8 +32,6 @@ from hindmost.text import counted, seconds
 
 FACES = {1: 2, 2: 4, 3: 6}
 """Neighbours of a rank in a grid of one, two or three dimensions."""
-ALIKE = 0.02
-"""Spread of the unknowns of a rank, up to which runs are of weak scaling."""
 
 
 class Scaling(StrEnum):
@@ -205,25 +203,13 @@ def assumed(
 
 def scaling_of(runs: Sequence[Run]) -> Scaling | None:
     """Return the scaling that the sizes of runs on several numbers of ranks are of."""
-    sizes = {(run.header.ranks, run.header.spec.get("unknowns")) for run in runs}
-    if len({ranks for ranks, _ in sizes}) < 2:
-        return None
-    unknowns = [size for _, size in sizes]
-    if not all(isinstance(each, int) and each > 0 for each in unknowns):
-        return None
-    if len(set(unknowns)) == 1:
-        return Scaling.STRONG
-    of_rank = [int(str(size)) / ranks for ranks, size in sizes]
-    return Scaling.WEAK if max(of_rank) <= (1.0 + ALIKE) * min(of_rank) else None
+    kinds = [each.kind for each in by_size(runs)]
+    return Scaling(kinds[0]) if len(kinds) == 1 and kinds[0] in (*Scaling,) else None
 
 
 def scalable(runs: Sequence[Run]) -> list[list[Run]]:
     """Put runs together that differ in size and ranks only; those on the most ranks come last."""
-    found: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in runs:
-        kept = {key: each for key, each in configuration(run).items() if key not in GROWS}
-        found.setdefault(tuple(sorted(kept.items())), []).append(run)
-    return [sorted(each, key=lambda run: run.header.ranks) for each in found.values()]
+    return [sorted(each, key=lambda run: run.header.ranks) for each in programs_among(runs)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

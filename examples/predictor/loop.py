@@ -3,7 +3,7 @@
     python examples/predictor/loop.py [--passes 40] [--limit 2.0]
 
 Particles are sorted again and again, and their number grows, so no pass takes as long as the one
-before. The loop keeps a time limit with a stated risk, writes checkpoints when they are due, and
+before. The loop keeps a time limit, writes checkpoints when they are due, and
 says what it saw.
 """
 
@@ -31,7 +31,7 @@ def main() -> None:
     random = np.random.default_rng(0)
     particles = random.random(50_000)
     begin = time.perf_counter()
-    predictor = Predictor(time_limit_s=options.limit, risk=0.01, mtbf_s=0.5)
+    predictor = Predictor(time_limit_s=options.limit, mtbf_s=0.5)
 
     with tempfile.TemporaryDirectory() as folder:
         for k in range(options.passes):

@@ -184,12 +184,9 @@ def known_calls(
     injecting : bool
         Whether noise was injected, whose detours are records of no call.
     """
-    what = records["what"]
-    strange = (
-        (what < -calls) | ((what == 0) & (not injecting)) | ((what > 0) & ~np.isin(what, MARKS))
+    strange, strange_phase, strange_flags = strange_records(
+        records, calls, phases, injecting=injecting
     )
-    strange_phase = (records["phase"] < 0) | (records["phase"] >= phases)
-    strange_flags = (records["flags"] & ~FLAGS) != 0
     unknown = int(np.count_nonzero(strange | strange_phase | strange_flags))
     if not unknown:
         return records
@@ -208,6 +205,16 @@ def known_calls(
                 changed[name][at] = most_common(alike)
     odd.append(f"{counted(unknown, 'record')} of no known call, phase or flag")
     return changed
+
+
+def strange_records(
+    records: NDArray[np.void], calls: int, phases: int, *, injecting: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell of each record whether its call, its phase and its flags cannot be, shape (record,)."""
+    what, phase = records["what"], records["phase"]
+    strange = (what < -calls) | ((what == 0) & (not injecting))
+    strange |= (what > 0) & ~np.isin(what, MARKS)
+    return strange, (phase < 0) | (phase >= phases), (records["flags"] & ~FLAGS) != 0
 
 
 def known_contexts(

@@ -10,8 +10,10 @@ import os
 import resource
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from hindmost.errors import UsageError
@@ -34,6 +36,28 @@ FROM_KERNEL = 128
 """``SI_KERNEL``: the terminal sent the signal to the whole foreground group."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the program that was started has ended, as its parent saw it.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Its command line.
+    process : int
+    image : str
+        What the system calls the program that the process was in the end, its first 15 letters;
+        empty if it does not tell.
+    status : int
+        Exit status; the negative number of the signal that ended it.
+    """
+
+    words: tuple[str, ...]
+    process: int
+    image: str
+    status: int
+
+
 def hold_signals() -> set[signal.Signals]:
     """Block the signals that are to be forwarded; return those that were blocked before.
 
@@ -46,8 +70,12 @@ def hold_signals() -> set[signal.Signals]:
 
 
 def run_program(
-    words: Sequence[str], environment: Mapping[str, str], blocked: set[signal.Signals]
-) -> int:
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    blocked: set[signal.Signals],
+    poll: Callable[[], None] | None = None,
+    every_s: float = 1.0,
+) -> Ended:
     """Run a program until it ends.
 
     Parameters
@@ -57,11 +85,10 @@ def run_program(
     environment : mapping
     blocked : set of signals
         Those that the program is to have blocked; see `hold_signals`, which was called before.
-
-    Returns
-    -------
-    int
-        Exit status; the negative number of the signal that ended it.
+    poll : callable, optional
+        Called again and again while the program runs.
+    every_s : float
+        How often.
 
     Raises
     ------
@@ -76,11 +103,26 @@ def run_program(
         raise not_started(words[0], error) from error
     waited = {*FORWARDED, signal.SIGCHLD}
     while True:
-        info = signal.sigwaitinfo(waited)
+        if poll is None:
+            info = signal.sigwaitinfo(waited)
+        elif (at_once := signal.sigtimedwait(waited, every_s)) is None:
+            poll()
+            continue
+        else:
+            info = at_once
         if info.si_signo == signal.SIGCHLD:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                return os.waitstatus_to_exitcode(status)
+            if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                image = ""
+                with suppress(OSError):  # it can be read as long as nobody has waited
+                    comm = Path(f"/proc/{child}/comm").read_text(errors="replace")
+                    image = comm.removesuffix("\n")
+                _, status = os.waitpid(child, 0)
+                return Ended(
+                    words=tuple(words),
+                    process=child,
+                    image=image,
+                    status=os.waitstatus_to_exitcode(status),
+                )
         elif info.si_code != FROM_KERNEL or os.getpgid(child) != os.getpgrp():
             with suppress(ProcessLookupError):
                 os.kill(child, info.si_signo)

@@ -13,7 +13,7 @@ import mmap
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import lru_cache
@@ -222,6 +222,25 @@ class RawSection:
             return self.instead[kind]
         return array_of(self.data, kind, self.at.get(kind, []))
 
+    def size(self, kind: Frame) -> int:
+        """Return how many entries an array of the section has."""
+        if kind in self.instead:
+            return self.instead[kind].size
+        return sum(part.size for part in parts_of(self.data, kind, self.at.get(kind, [])))
+
+    def parts(self, kind: Frame) -> Iterator[NDArray[Any]]:
+        """Yield an array of the section part by part, shape (entry,); the file takes no memory."""
+        read = 0
+        mapped = parts_of(self.data, kind, self.at.get(kind, []))
+        for whole in [self.instead[kind]] if kind in self.instead else mapped:
+            for at in range(0, whole.size, PART_ENTRIES):
+                part = whole[at : at + PART_ENTRIES]
+                yield part
+                read += part.size
+                if read >= PART_ENTRIES:
+                    read = 0
+                    self.data.madvise(mmap.MADV_DONTNEED)
+
 
 PLACE = np.dtype(
     [
@@ -232,6 +251,8 @@ PLACE = np.dtype(
         ("pad", "<i4"),
     ]
 )
+PART_ENTRIES = 1 << 20
+"""Entries of an array of a section that are looked at together."""
 OF_SECTIONS = {
     Frame.RECORDS: RECORD,
     Frame.CONTEXTS: np.dtype("<u4"),
@@ -255,13 +276,19 @@ NAMES = (Frame.MODULES, Frame.CODES)
 
 def array_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> NDArray[Any]:
     """Return the array whose parts stand there, shape (entry,); one part is mapped, not read."""
+    parts = parts_of(data, kind, spans)
+    empty = np.empty(0, (OF_SECTIONS | OF_RANKS)[kind])
+    return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+
+
+def parts_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> list[NDArray[Any]]:
+    """Return the parts of an array that stand there, mapped: shape (entry,) each."""
     entry = (OF_SECTIONS | OF_RANKS)[kind]
-    parts = [
+    return [
         np.frombuffer(data, entry, span.count // entry.itemsize, span.offset)
         for span in spans
         if span.count >= entry.itemsize
     ]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, entry), *parts])
 
 
 KNOWN = frozenset(Frame) - {Frame.BACK}
@@ -317,14 +344,6 @@ class RawRank:
     def noted_array(self, kind: Frame) -> NDArray[Any]:
         """Return an array of the rank, shape (entry,)."""
         return array_of(self.data, kind, self.noted.get(kind, []))
-
-    def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
-        """Return the context of each record of a section, shape (record,); 0: not known."""
-        noted = section.array(Frame.CONTEXTS)
-        known = np.zeros(section.array(Frame.RECORDS).size, np.uint32)
-        known[: noted.size] = noted[: known.size]
-        known[known >= self.contexts.count] = 0  # the file is torn
-        return known
 
 
 def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hindmost.harness.attach.odd_numbers import (
+    MAX_REPAIRS,
     known_calls,
     known_contexts,
     odd_numbers,
     records_in_order,
+    strange_records,
     usable_edges,
 )
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
@@ -204,48 +206,72 @@ def sound(
     odd : list of str
         Gets a remark on each such number.
     """
-    facts, records = each.facts, each.array(Frame.RECORDS)
-    kept = min(facts.kept, records.size) if facts.kept else records.size
-    complete = facts.complete
-    if facts.kept > records.size or (facts.complete and facts.kept < records.size):
-        odd.append(f"{facts.kept:,} records, of which {records.size:,} are there")
-        kept = records.size
+    facts, there = each.facts, each.size(Frame.RECORDS)
+    kept, complete = min(facts.kept, there) if facts.kept else there, facts.complete
+    if facts.kept > there or (complete and facts.kept < there):
+        odd.append(f"{facts.kept:,} records, of which {there:,} are there")
+        kept = there
         # Two numbers say that there were more; or one of them is odd.
-        complete = complete and not (facts.seen >= facts.kept > records.size or raw.torn)
-    records = records[:kept]
+        complete = complete and not (facts.seen >= facts.kept > there or raw.torn)
     begin_ns, end_ns = facts.begin_ns, facts.end_ns
-    first_ns = int(records["begin_ns"][0]) if kept else begin_ns
-    if not until_ns <= begin_ns <= limit_ns:
-        odd.append(f"it begins at {facts.begin_ns} ns")
-        begin_ns = max(first_ns, until_ns)
-    last_ns = int(np.sort(records["begin_ns"])[-1]) if kept else begin_ns
-    if not begin_ns < end_ns <= limit_ns:
-        odd.append(f"it ends at {facts.end_ns} ns")
-        ends = np.where(records["what"] <= 0, records["end_ns"], records["begin_ns"])
-        inside = ends[(ends > begin_ns) & (ends <= limit_ns)]
-        end_ns = int(inside.max()) if inside.size else last_ns
-    noted = each.array(Frame.CONTEXTS)[:kept]
-    contexts = noted
-    if noted.size == records.size:
-        contexts = known_contexts(noted, records["what"], raw.contexts.count, odd)
-    calls = len(raw.program.call_names)
-    own = np.zeros(kept, np.uint32)
-    own[: contexts.size] = contexts[:kept]
-    right = known_calls(
-        records, own, calls, len(MPI_PHASES), odd, injecting=bool(raw.program.injected)
-    )
-    right, begin_ns, end_ns = records_in_order(right, begin_ns, end_ns, odd)
+    right, changed = kept, {}
     edges = each.array(Frame.EDGES)
-    arrays = {
-        Frame.RECORDS: (records, right),
-        Frame.CONTEXTS: (noted, contexts),
-        Frame.EDGES: (edges, usable_edges(edges, size, odd)),
-    }
-    if right.size < kept:
-        complete = False
-    seen = facts.seen - facts.kept + right.size if facts.seen >= facts.kept else right.size
+    usable = usable_edges(edges, size, odd)
+    if usable is not edges:
+        changed[Frame.EDGES] = usable
+    in_time = until_ns <= begin_ns < end_ns <= limit_ns
+    if not (in_time and has_sound_records(each, raw, kept)):
+        records = each.array(Frame.RECORDS)[:kept]
+        if not until_ns <= begin_ns <= limit_ns:
+            odd.append(f"it begins at {begin_ns} ns")
+            begin_ns = max(int(records["begin_ns"][0]) if kept else begin_ns, until_ns)
+        if not begin_ns < end_ns <= limit_ns:
+            odd.append(f"it ends at {end_ns} ns")
+            ends = np.where(records["what"] <= 0, records["end_ns"], records["begin_ns"])
+            inside = ends[(ends > begin_ns) & (ends <= limit_ns)]
+            end_ns = int(inside.max()) if inside.size else begin_ns
+        noted = each.array(Frame.CONTEXTS)[:kept]
+        contexts = np.zeros(kept, np.uint32)
+        contexts[: noted.size] = noted
+        if noted.size == kept:
+            contexts = known_contexts(noted, records["what"], raw.contexts.count, odd)
+            changed[Frame.CONTEXTS] = contexts
+        calls, injecting = len(raw.program.call_names), bool(raw.program.injected)
+        records = known_calls(records, contexts, calls, len(MPI_PHASES), odd, injecting=injecting)
+        records, begin_ns, end_ns = records_in_order(records, begin_ns, end_ns, odd)
+        changed[Frame.RECORDS] = records
+        right = records.size
+    seen = facts.seen - facts.kept + right if facts.seen >= facts.kept else right
     facts = replace(
-        facts, begin_ns=begin_ns, end_ns=end_ns, kept=right.size, seen=seen, complete=complete
+        facts,
+        begin_ns=begin_ns,
+        end_ns=end_ns,
+        kept=right,
+        seen=seen,
+        complete=complete and right == kept,
     )
-    changed = {kind: new for kind, (old, new) in arrays.items() if new is not old}
     return replace(each, facts=facts, instead=changed)
+
+
+def has_sound_records(each: RawSection, raw: RawRank, kept: int) -> bool:
+    """Tell whether the records of a section can be, part by part: most are, and they are many."""
+    facts, calls, injecting = each.facts, len(raw.program.call_names), raw.program.injected
+    latest, read = facts.begin_ns, 0
+    for part in each.parts(Frame.RECORDS):
+        records = part[: kept - read]
+        read += records.size
+        if not records.size:
+            break
+        begins = records["begin_ns"]
+        ends = np.where(records["what"] <= 0, records["end_ns"], begins)
+        instants = np.append(latest, np.stack([begins, ends], axis=1))
+        latest = instants[-1]
+        strange = strange_records(records, calls, len(MPI_PHASES), injecting=bool(injecting))
+        if (np.diff(instants) < 0).any() or any(each.any() for each in strange):
+            return False
+    unknown = 0
+    for part in each.parts(Frame.CONTEXTS):
+        if (part >= max(raw.contexts.count, 2)).any():
+            return False
+        unknown += int(np.count_nonzero(part == 0))
+    return bool(latest <= facts.end_ns) and not 0 < unknown <= MAX_REPAIRS

@@ -232,11 +232,11 @@ def iteration_call(text: str) -> tuple[str, int]:
     """
     if text == FIND:
         return text, 1
-    name, nth = text, ""
-    if not text.endswith(")"):  # of a loop, the line may come last
-        name, _, nth = text.partition(":")
-    elif (found := re.fullmatch(r"(.*\)):(\d+)", text)) is not None:
-        name, nth = found.groups()
+    name, _, nth = text.partition(":")
+    if not name.startswith("MPI_"):  # of a loop: C++ has colons in names, and a line may end one
+        name, nth = text, ""
+        if (numbered := re.fullmatch(r"(.*[^:]):([^:()]*)", text)) is not None:
+            name, nth = numbered.groups()
     names = call_names()
     if name.startswith("MPI_") and name not in names:
         raise UsageError(

@@ -11,6 +11,7 @@
 #include <link.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "raw_file.h"
 
@@ -29,7 +30,7 @@ enum { MOST_WATCHED = 256, MOST_SOLVERS = 64 };
 enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc event solves, if anything */
 
 static struct {
-  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked; /* the last: of FIND_CALL */
+  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked, tells; /* unless_marked: of FIND_CALL */
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
@@ -38,7 +39,7 @@ static struct {
   int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;
   int64_t load_ns;
-  char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
+  char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], board[PATH_MAX], only[256], petsc_version[64];
   const char *scalar;
   char *origins; /* where the program runs, as JSON */
   char *injected; /* the law of injected noise */
@@ -61,7 +62,7 @@ static void copy_text(char *to, size_t room, const char *from) {
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
   char line[2 * PATH_MAX];
   va_list words;
-  if (!*attached.status) return;
+  if (!*attached.status || !attached.tells) return;
   va_start(words, format);
   int size = vsnprintf(line, sizeof line - 1, format, words);
   va_end(words);
@@ -85,11 +86,16 @@ static int assigned_rank(void) {
   return 0;
 }
 
-/* The first rank alone tells: thousands would write into one file. */
+/* The first rank alone tells what goes well: thousands would write into one file. */
 static void find_status_file(void) {
   const char *status = getenv("HINDMOST_STATUS");
-  if (status && !assigned_rank()) copy_text(attached.status, sizeof attached.status, status);
+  if (status) copy_text(attached.status, sizeof attached.status, status);
+  attached.tells = !assigned_rank();
 }
+
+static const char *own_name(void);
+
+#include "all_ranks.h"
 
 /* ---- settings ---- */
 
@@ -111,6 +117,7 @@ static int call_named(const char *name) {
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
+  else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
@@ -141,6 +148,7 @@ static int read_settings(const char *path) {
   size_t room = 0;
   FILE *file = fopen(path, "re");
   if (!file) return 0;
+  copy_text(attached.board, sizeof attached.board, path);
   while (getline(&line, &room, file) > 0) {
     line[strcspn(line, "\n")] = 0;
     char *blank = strchr(line, ' ');
@@ -183,6 +191,12 @@ static struct libraries *libraries_named(const char *begin) {
   return &libraries;
 }
 
+__attribute__((noreturn)) static void refuse_mpi(const char *one, const char *other) {
+  refuse("%s was stopped before it began: it uses another MPI than hindmost's recorder (%s and %s). Name the mpicc of "
+         "the program's MPI: --mpicc PATH.", own_name(), one, other);
+  _exit(CANNOT_RECORD);
+}
+
 /* Ends the process before it has begun if it brings another MPI than that of the recorder. */
 static void refuse_another_mpi(void) {
   struct libraries *mpis = libraries_named("libmpi");
@@ -196,8 +210,7 @@ static void refuse_another_mpi(void) {
     }
     if (init && !first) first = init, of_first = i;
     if (!init || init == first) continue;
-    tell("foreign\t%s\t%s", mpis->path[of_first], mpis->path[i]);
-    _exit(CANNOT_RECORD);
+    refuse_mpi(mpis->path[of_first], mpis->path[i]);
   }
 }
 
@@ -214,13 +227,14 @@ static void refuse_linked_mpi(void) {
   PMPI_Get_library_version(library, &size);
   if (!strncmp(library, "Open MPI", 8) == !strcmp(COMPILED_FOR, "Open MPI")) return;
   library[strcspn(library, "\t\n,:")] = 0;
-  tell("foreign\t%s\t%s", COMPILED_FOR, library);
-  _exit(CANNOT_RECORD);
+  refuse_mpi(COMPILED_FOR, library);
 }
 
 /* ---- begin and end of the process ---- */
 
 static void find_bindings(void);
+
+static const char *pairs_path; /* see pairs.h; NULL: there is none */
 
 /* Programs that this one starts later are not recorded. */
 static void leave_environment(void) {
@@ -228,6 +242,9 @@ static void leave_environment(void) {
   const char *preloaded = getenv("LD_PRELOAD");
   unsetenv("HINDMOST_ATTACH");
   unsetenv("HINDMOST_STATUS");
+  const char *path = getenv("HINDMOST_PAIRS");
+  if (path) pairs_path = strdup(path);
+  unsetenv("HINDMOST_PAIRS");
   if (!preloaded || !dladdr((void *)leave_environment, &mine) || !mine.dli_fname) return;
   const char *at = strstr(preloaded, mine.dli_fname);
   if (!at) return;
@@ -272,7 +289,9 @@ __attribute__((constructor)) static void attach_to_process(void) {
   attached.on = 1;
   attached.pid = getpid();
   pthread_atfork(NULL, NULL, leave_child);
-  tell("loaded\t%d", (int)attached.pid);
+  char image[16] = "";
+  prctl(PR_GET_NAME, image);
+  tell("loaded\t%d\t%s\t%s", (int)attached.pid, own_name(), image);
   refuse_another_mpi();
   find_bindings();
 }
@@ -281,6 +300,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
 #include "attached_petsc.h"
 #include "attached_solves.h"
 #include "attached_loops.h"
+#include "pairs.h"
 
 static void add_calls(struct text *text, const char *key, const int64_t counts[]) {
   text_key(text, key);
@@ -332,8 +352,7 @@ static void write_end(const struct ending *how) {
   text_frame(&text, RAW_END);
   if (lost) raw.failure = lost;
   raw_close();
-  tell("%s\t%d\t%s\t%s", how->finalized ? "finished" : "ended", attached.rank, attached.folder,
-       raw.failure ? strerror(raw.failure) : "");
+  tell("%s\t%d\t%s\t%d", how->finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }
 
 /* Writes what is open, between begin_writing and end_writing. Another thread may still be in a call that is
@@ -363,7 +382,24 @@ static void attach_break(int64_t aborted, int signal) {
   end_writing(&before);
 }
 
-__attribute__((destructor)) static void leave_process(void) { attach_break(-1, 0); }
+/* For one who asks why nothing was recorded: the library whose MPI was begun past the recorder, if one was. */
+static void tell_of_exit(void) {
+  struct libraries *mpis = libraries_named("libmpi");
+  const char *begun = "";
+  for (int i = 0; i < mpis->count && !*begun; i++) {
+    void *handle = dlopen(mpis->path[i], RTLD_LAZY | RTLD_NOLOAD);
+    int (*initialized)(int *) = handle ? (int (*)(int *))dlsym(handle, "PMPI_Initialized") : NULL;
+    int is_begun = 0;
+    if (initialized && !initialized(&is_begun) && is_begun) begun = mpis->path[i];
+    if (handle) dlclose(handle);
+  }
+  tell("exit\t%d\t%s", (int)attached.pid, begun);
+}
+
+__attribute__((destructor)) static void leave_process(void) {
+  attach_break(-1, 0);
+  if (attached.on && !attached.begun && getpid() == attached.pid) tell_of_exit();
+}
 
 #ifdef __GLIBC__
 static void note_status(int status, void *unused) {
@@ -428,6 +464,16 @@ static void catch_signals(void) {
   }
 }
 
+/* Who takes a signal. */
+static int handler_of(int number) {
+  struct sigaction action;
+  if (sigaction(number, NULL, &action)) return NO_HANDLER;
+  int is_plain = !(action.sa_flags & SA_SIGINFO);
+  if (is_plain && action.sa_handler == SIG_DFL) return NO_HANDLER;
+  if (is_plain && action.sa_handler == SIG_IGN) return IGNORED;
+  return action.sa_sigaction == end_by_signal || is_of_mpi(&action) ? OF_RECORDER : OF_PROGRAM;
+}
+
 /* ---- MPI calls that begin and end a program ---- */
 
 /* Where ranks meet nothing is locked: a signal may come there as anywhere. */
@@ -447,17 +493,30 @@ static void attach_end(void) {
   PMPI_Comm_free(&attached.own);
 }
 
+static void tell_of_init(void) {
+  if (attached.on && !attached.begun && getpid() == attached.pid) tell("init\t%d", (int)attached.pid);
+}
+
 int MPI_Init(int *argc, char ***argv) {
+  tell_of_init();
   int error = PMPI_Init(argc, argv);
   if (!error) attach_begin();
   return error;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+  tell_of_init();
   int error = PMPI_Init_thread(argc, argv, required, provided);
   if (!error) attach_begin();
   return error;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+  if (attached.on && !attached.begun && getpid() == attached.pid) tell("session\t%d", (int)attached.pid);
+  return PMPI_Session_init(info, handler, session);
+}
+#endif
 
 int MPI_Finalize(void) {
   attach_end();

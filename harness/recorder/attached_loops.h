@@ -24,6 +24,9 @@ static struct {
   double load;
 } loop;
 
+enum { BY_PROGRAM = 1 }; /* in pairs.h: the loop that the program marks itself; others have numbers from 2 on */
+static void note_iteration(int64_t t, int64_t number);
+
 static int loop_is_open(void) { return loop.open || marking_call >= 0; }
 
 static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
@@ -118,6 +121,7 @@ static void loop_mark(int64_t t) {
   state->iteration = number;
   loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
   __atomic_store_n(&loop.holds, !loop.holds, __ATOMIC_RELEASE);
+  note_iteration(t, BY_PROGRAM);
   if (number > 0 && part_is_due(t)) write_part(t);
   if (injection.law && !loop.open_phase) take_detour();
 }

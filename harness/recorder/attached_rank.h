@@ -33,11 +33,17 @@ static size_t read_command(char *words, size_t room) {
 static char command[1 << 16];
 static size_t command_size;
 
+/* What people call the program, also where an interpreter runs it. */
+static const char *own_name(void) {
+  static char name[80];
+  if (!command_size) command_size = read_command(command, sizeof command);
+  name_of_program(name, sizeof name, command, command_size);
+  return name;
+}
+
 /* On rank 0: a new folder with the first free number. */
 static int make_folder(void) {
-  char name[80];
-  command_size = read_command(command, sizeof command);
-  name_of_program(name, sizeof name, command, command_size);
+  const char *name = own_name();
   for (int number = 0; number < 1000000; number++) {
     int size = snprintf(attached.folder, sizeof attached.folder, "%s/%s-%d.raw", attached.out, name, number);
     if (size < 0 || size >= (int)sizeof attached.folder - 32) return ENAMETOOLONG;
@@ -124,6 +130,7 @@ static void attach_arm(MPI_Comm comm, int size);
 static void open_loop(void);
 static void catch_signals(void);
 static void note_exits(void);
+static void begin_pairs(void);
 
 static int get_memory(void) {
   int64_t capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
@@ -176,9 +183,13 @@ static void attach_begin(void) {
   refuse_another_mpi();
   refuse_linked_mpi();
   make_crc_tables();
+  PMPI_Comm_rank(MPI_COMM_WORLD, &attached.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &attached.size);
+  if (!all_are_attached()) {
+    attached.on = 0;
+    return;
+  }
   PMPI_Comm_dup(MPI_COMM_WORLD, &attached.own);
-  PMPI_Comm_rank(attached.own, &attached.rank);
-  PMPI_Comm_size(attached.own, &attached.size);
   int failed = attached.rank == 0 ? make_folder() : 0, any = 0;
   PMPI_Bcast(&failed, 1, MPI_INT, 0, attached.own);
   PMPI_Bcast(attached.folder, sizeof attached.folder, MPI_CHAR, 0, attached.own);
@@ -188,7 +199,9 @@ static void attach_begin(void) {
   }
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
   if (any) {
-    tell("failed\t%d\t%s\t%s", attached.rank, *attached.folder ? attached.folder : attached.out, strerror(any));
+    if (attached.rank == 0)
+      refuse("Nothing was recorded of %s: %s: %s. Choose another --out.", own_name(),
+             *attached.folder ? attached.folder : attached.out, strerror(any));
     attached.on = 0;
     raw_close();
     return;
@@ -201,6 +214,7 @@ static void attach_begin(void) {
   catch_signals();
   note_exits();
   end_in_time();
+  begin_pairs();
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */

@@ -29,7 +29,7 @@ FLAGS = ("-O2", "-fPIC", "-std=gnu11", "-fno-optimize-sibling-calls")
 LIBRARY, OBJECT = ".so", ".o"
 """What is loaded before MPI; what is linked into programs where nothing can be."""
 FORMS = {
-    LIBRARY: (*FLAGS, "-shared", "-Wl,-z,lazy"),
+    LIBRARY: (*FLAGS, "-shared", "-Wl,-z,lazy,-Bsymbolic-functions"),
     OBJECT: (*FLAGS, "-c", "-DHINDMOST_LINKED"),
 }
 """The flags of each."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import NO_GROUP, PART, RankEvents
+from hindmost.harness.runfile.bodies import NO_GROUP, PADDING, PART, RankEvents
 from hindmost.models.events import EventKind
 
 MOST_CELLS = 1 << 24
@@ -155,6 +155,58 @@ def events_of_bodies(
         known["context"][body_of, number] = of
     found = RankEvents(kind=kinds, work=works, duration=durations, sources=sources, **known)
     return found, ""
+
+
+class EventsInParts:
+    """Events of bodies that are found some bodies at a time, and then put together.
+
+    Parameters
+    ----------
+    bodies : int
+        Of all parts.
+    """
+
+    def __init__(self, bodies: int) -> None:
+        self._bodies = bodies
+        self._parts: list[RankEvents] = []
+        self.why_not = ""
+
+    def add(self, found: RankEvents | None, why_not: str = "") -> None:
+        """Add the events of the next bodies, or why there are none."""
+        width = 0 if found is None else found.kind.shape[1]
+        if self._bodies * width > MOST_CELLS:
+            why_not = f"a body has {width:,} events, too many to keep of {self._bodies:,} bodies"
+        if found is None or why_not:
+            self.why_not = self.why_not or why_not
+            self._parts.clear()
+        else:
+            self._parts.append(found)
+
+    def together(self) -> RankEvents | None:
+        """Return all events, None if some are not there; each part is dropped on the way."""
+        known = self._parts
+        if len(known) <= 1 or self.why_not:
+            return known[0] if known and not self.why_not else None
+        width = max(each.kind.shape[1] for each in known)
+        sources = tuple(dict.fromkeys(rank for each in known for rank in each.sources))
+        names = [name for name in PADDING if any(each.knows(name) for each in known)]
+        names = list(dict.fromkeys(("kind", "work", "duration", *names)))
+        parts = [
+            each.arrays() | ({"needs": each.needs_by(sources)} if "needs" in names else {})
+            for each in known
+        ]
+        known.clear()
+        arrays = {}
+        for name in names:
+            own = [part.pop(name) for part in parts]
+            whole = np.full((self._bodies, width), PADDING[name], own[0].dtype)
+            at = 0
+            for each in own:
+                rows, columns = each.shape
+                whole[at : at + rows, :columns] = each
+                at += rows
+            arrays[name] = whole
+        return RankEvents(sources=sources, **arrays)
 
 
 def among(

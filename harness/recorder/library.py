@@ -34,8 +34,8 @@ letter names (> 0).
 or, by these, a rank.
 """
 
-NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "i8")])
-"""The same with its call context and the function that makes the call, 0 where not known."""
+NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "u4")])
+"""The same with its call context and the number of the function that makes the call."""
 
 MOST_RECORDS = 1 << 24
 """Room for records of a loop or a solve that nobody has measured: 400 MB, of which only what is

@@ -33,7 +33,7 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.bodies import WHOLE, bodies_of_loop
+from hindmost.harness.recorder.bodies import WHOLE, Spans, bodies_of_loop
 from hindmost.harness.recorder.library import (
     MOST_RECORDS,
     NS,
@@ -265,7 +265,8 @@ class LoopRecorder:
         """
         notes = self._notes
         regions = np.array(notes.regions, np.int64).reshape(-1, 2)
-        bodies = bodies_of_loop(notes.borders(kept), regions, notes.called, recording, names)
+        spans = Spans.between(notes.borders(kept))
+        bodies = bodies_of_loop(spans, regions, notes.called, recording, names)
         sent = None
         if self._records is not None:
             sent = self._records.sent(self._communicator, len(kept))

@@ -28,6 +28,7 @@ static struct {
   int fd, failure; /* fd: -1 if not open; failure: the number of the system's error, 0 if there was none */
   uint32_t frames, rank;
   int busy, closed; /* busy: a thread writes; closed: the last frame is written */
+  int64_t bytes; /* written so far */
 } raw = {.fd = -1};
 
 /* ---- one writer ---- */
@@ -99,6 +100,7 @@ static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
   do written = writev(raw.fd, parts, 2);
   while (written < 0 && errno == EINTR);
   raw.frames++;
+  if (written > 0) raw.bytes += written;
   if (written != (ssize_t)(sizeof head + bytes)) raw.failure = written < 0 ? errno : ENOSPC;
 }
 
@@ -106,8 +108,10 @@ static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
 static void raw_back_to(uint32_t frames) { raw_frame(RAW_BACK, &frames, sizeof frames); }
 
 static void raw_close(void) {
+  struct stat file;
   raw.closed = 1;
   if (raw.fd < 0) return;
+  if (!fstat(raw.fd, &file) && !file.st_nlink) raw.failure = ENOENT; /* it was removed meanwhile */
   fsync(raw.fd);
   close(raw.fd);
   raw.fd = -1;

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import pkgutil
 import re
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +24,9 @@ from hindmost.files import cache_folder, user_folder
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
 from hindmost.models.compiled import compile_ahead
-from hindmost.output import write_json, write_lines
-from hindmost.records import from_document
+from hindmost.output import strict_json, write_json, write_lines
+from hindmost.processes import how_ended
+from hindmost.records import from_document, to_document
 from hindmost.registry import GROUPS, Named, Registry, described
 from hindmost.text import choose
 
@@ -32,6 +37,8 @@ examples:
   hindmost doctor --compile
   hindmost doctor --schema show         # the JSON schema of 'hindmost show --json'
 """
+PATIENCE_S = 120.0
+"""How long a look may take; the recorder may have to be compiled for it."""
 QUIET_LOAD = 0.3
 """Load a core above which timings are disturbed."""
 
@@ -76,16 +83,70 @@ def perform(arguments: argparse.Namespace) -> int:
         write_lines(*compile_models(arguments.compile), flush=True)
         return 0
     findings = []
-    for subject, look in LOOKS.items():
-        verdict, text = look()
-        each = Diagnosis(subject=subject, verdict=verdict, text=text)
+    for each in diagnoses(tuple(LOOKS)):
         findings.append(each)
-        if not arguments.json:  # at once: a broken MPI may end the process at the next look
+        if not arguments.json:  # at once: the next look may take a while
             write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
     if arguments.json:
         write_json(findings=findings)
     lacking = any(each.verdict == "lacks" for each in findings)
     return MissingError.exit_status if lacking else 0
+
+
+def diagnoses(subjects: Sequence[str], patience_s: float = PATIENCE_S) -> Iterator[Diagnosis]:
+    """Look at one subject after the other in a process of its own, which a broken MPI may end.
+
+    What is left is then looked at in another one.
+
+    Parameters
+    ----------
+    subjects : sequence of str
+        Keys of `LOOKS`.
+    patience_s : float
+        How long to wait for each.
+    """
+    left = list(subjects)
+    while left:
+        reading, writing = os.pipe()
+        words = [sys.executable, "-P", "-c", LOOK_IN_CHILD, str(writing), *left]
+        # What MPI writes to stdout is no result of this verb.
+        with (
+            subprocess.Popen(words, stdout=2, pass_fds=[writing]) as child,
+            os.fdopen(reading) as lines,
+        ):
+            os.close(writing)
+            while left:
+                began = time.monotonic()
+                timer = threading.Timer(patience_s, child.kill)
+                timer.start()
+                line = lines.readline()
+                timer.cancel()
+                if not line:
+                    break
+                yield from_document(Diagnosis, json.loads(line))
+                del left[0]
+            if left:
+                how = how_ended(child.wait())
+                if time.monotonic() - began >= patience_s:
+                    how = f"did not answer for {patience_s:g} s"
+                why = f"the process that tried it {how}"
+                yield Diagnosis(subject=left.pop(0), verdict="lacks", text=why)
+
+
+def look_in_child(pipe: int, subjects: Sequence[str]) -> None:
+    """Look at one subject after the other, and write what each look returns, a line each."""
+    with os.fdopen(pipe, "w") as lines:
+        for subject in subjects:
+            verdict, text = LOOKS[subject]()
+            found = Diagnosis(subject=subject, verdict=verdict, text=text)
+            lines.write(f"{strict_json(to_document(found))}\n")
+            lines.flush()
+
+
+LOOK_IN_CHILD = (
+    "import sys; from hindmost.harness.verbs.doctor import look_in_child; "
+    "look_in_child(int(sys.argv[1]), sys.argv[2:])"
+)
 
 
 def compile_models(rooms: Sequence[str] = ()) -> list[str]:

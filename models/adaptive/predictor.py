@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, due, optimum_s
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
-from hindmost.models.adaptive.limits import LimitDecision, Ratios, RiskBudget
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import make
 from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.ahead.intervals import Ratios
+from hindmost.models.ahead.next_iterations import NextIterations, TimeLeft, time_left
 from hindmost.models.results import LEVEL, Prediction
+
+LEARNING = 6
+"""First cycles: their ratios say how a predictor learns, not how much later cycles differ."""
 
 
 class Predictor:
@@ -33,8 +37,6 @@ class Predictor:
         Of a probed machine.
     time_limit_s : float, optional
         Limit of the run since this object was made, by the observed times.
-    risk : float
-        Accepted probability that the run overruns its limit.
     margin_s : float
         What is kept free of the limit for the end of the run.
     mtbf_s : float, optional
@@ -70,7 +72,6 @@ class Predictor:
         level: float = LEVEL,
         model: OfflineModel | None = None,
         time_limit_s: float | None = None,
-        risk: float = 0.01,
         margin_s: float = 0.0,
         mtbf_s: float | None = None,
         checkpoint: CheckpointCost | None = None,
@@ -85,7 +86,7 @@ class Predictor:
         self.decides = "shape-level" if "shape-level" in self.names else self.names[0]
         self.column = self.names.index(self.decides)
         self.ratios, self._judge = Ratios(), CycleJudge(model)
-        self._budget = RiskBudget(risk)
+        self._iterations = NextIterations()
         self._level, self._mtbf_s = level, mtbf_s
         self._limit_s, self._margin_s = time_limit_s, margin_s
         self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
@@ -133,6 +134,8 @@ class Predictor:
         self.since_checkpoint_s += spent.seconds
         if row[self.column] > 0.0:  # not NaN: something was predicted
             self.ratios.observe(spent.seconds / row[self.column])
+            if len(self._measured) > LEARNING:
+                self._iterations.observe(spent.seconds, row[self.column])
         verdict = self._judge.observe(spent, done)
         for predictor in self._predictors:
             predictor.observe(spent, done)
@@ -207,10 +210,8 @@ class Predictor:
         checkpoint_s: float = 0.0,
         before_s: float = 0.0,
         unknown_s: float = 0.0,
-    ) -> LimitDecision:
+    ) -> TimeLeft:
         """Decide whether a cycle with this work, and a checkpoint after it, end before the limit.
-
-        Ask once before each cycle: if the cycle may start, its risk is spent.
 
         Parameters
         ----------
@@ -232,11 +233,11 @@ class Predictor:
             raise UsageError("There is no time limit to keep; pass time_limit_s to Predictor.")
         done = as_work(work)
         after_s = self._checkpoint.predict_s(saved_cells(done), default_s=checkpoint_s)
-        return self._budget.decide(
+        return time_left(
+            self._iterations,
             left_s=self._limit_s - float(self.elapsed_s if elapsed_s is None else elapsed_s),
+            expected_s=self._next_s(done),
             reserved_s=float(before_s + after_s + self._margin_s),
-            predicted_s=self._next_s(done),
-            ratios=self.ratios,
             unknown_s=float(unknown_s),
         )
 

@@ -1,20 +1,18 @@
 """The candidates: simple ways to continue a series of values beyond its last point.
 
-Each is exact for one kind of growth, and wrong for others; `held_out` finds out which. Those that
-brought nothing on measured series are gone ("Forecasts of real measurements" in
-``docs/validation.md``).
+Each is exact for one kind of growth, and wrong for others; `held_out` finds out which. They were
+chosen over measured programs, each left out in turn ("Forecasts of scaling" in
+``docs/records/2026-11-ablation.md``). A search over normal forms is none of them: a term that fits
+all points best is a poor guide beyond them.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from hindmost.models.pmnf.criterion import penalties
-from hindmost.models.pmnf.search import search
-from hindmost.models.pmnf.space import FINE, searched_columns
 
 
 class Candidate(StrEnum):
@@ -22,19 +20,17 @@ class Candidate(StrEnum):
 
     SAME = "the last value"
     LINE = "a straight line through the last 2 points"
-    PROPORTIONAL = "growth in proportion from the last value"
-    SHARED = "ideal strong scaling from the last value"
-    NORMAL_FORM = "a normal form of all points, of one term"
+    POWER = "a power law through the last 2 points"
+    PARTS = "a + b/x + c sqrt(x) through all points"
 
 
 COUNT = len(Candidate)
-REACH = np.array([1, 2, 1, 1, np.inf])
+REACH = np.array([1, 2, 2, np.inf])
 """Points that each candidate continues; infinite for all."""
-FORM = list(Candidate).index(Candidate.NORMAL_FORM)
 
 
 def continue_series(
-    points: NDArray[np.float64], values: NDArray[np.float64], at: float, gamma: float
+    points: NDArray[np.float64], values: NDArray[np.float64], at: float
 ) -> NDArray[np.float64]:
     """Predict the logarithms of series beyond their last point.
 
@@ -46,40 +42,53 @@ def continue_series(
         Above 0.
     at : float
         Beyond the points.
-    gamma : float
-        The noise's standard deviation grows like the value to gamma, for `NORMAL_FORM`.
 
     Returns
     -------
     float64 array, shape (kernel, candidate)
-        -inf of a function that falls to zero before the target.
+        -inf of a line that falls to zero before the target.
     """
-    last = values[:, -1]
-    slope = (last - values[:, -2]) / (points[-1] - points[-2])
-    grown = at / points[-1]
-    ratios = np.empty((values.shape[0], COUNT))
-    ratios[:, 0] = 1.0
-    ratios[:, 1] = 1.0 + slope * (at - points[-1]) / last
-    ratios[:, 2], ratios[:, 3] = grown, 1.0 / grown
-    ratios[:, 4] = normal_forms(points, values / last[:, None], at, gamma)
+    last, ahead = np.log(values[:, -1]), np.log(at / points[-1])
+    step = values[:, -1] / values[:, -2]
+    line = 1.0 + (1.0 - 1.0 / step) / (points[-1] - points[-2]) * (at - points[-1])
+    grown = np.empty((values.shape[0], COUNT))
+    grown[:, 0] = 0.0
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(last)[:, None] + np.log(np.maximum(ratios, 0.0)))
+        grown[:, 1] = np.log(np.maximum(line, 0.0))
+    grown[:, 2] = np.log(step) / np.log(points[-1] / points[-2]) * ahead
+    grown[:, 3] = three_parts(points, values, at)
+    return np.asarray(last[:, None] + grown)
 
 
-def normal_forms(
-    points: NDArray[np.float64], values: NDArray[np.float64], at: float, gamma: float
+def three_parts(
+    points: NDArray[np.float64], values: NDArray[np.float64], at: float
 ) -> NDArray[np.float64]:
-    """Return what the best normal forms of series are at a point: shape (kernel,)."""
-    ways = len(FINE.exponents) + sum(power < 0 for power, _ in FINE.exponents)
-    columns = searched_columns(FINE, np.append(points, at))
-    found = search(
-        values,
-        np.ones_like(values),
-        np.ascontiguousarray(columns[:, :-1]),
-        gamma=gamma,
-        penalties=penalties(points.size, ways, most=1),
-        above_zero=True,
-    )
-    there = np.append(0.0, columns[:, -1])[found.terms[:, 0, :, 0]]
-    coefficients = found.coefficients[:, 0]
-    return np.asarray(coefficients[:, 0] + (coefficients[:, 1:] * there).sum(axis=1))
+    """Return by how much a + b/x + c sqrt(x) grows from the last point to a target.
+
+    The parts are not below 0, and fitted by least squares of relative errors: of all sets of parts,
+    the one that fits best among those whose coefficients are all above 0 (Lawson and Hanson 1974,
+    section 23, by enumeration).
+
+    Returns
+    -------
+    float64 array, shape (kernel,)
+        A difference of logarithms.
+    """
+    x = np.append(points, at) / points[-1]
+    parts = np.stack([np.ones_like(x), 1.0 / x, np.sqrt(x)], axis=1)
+    relative = parts[:-1] / values[:, :, None] * values[:, -1, None, None]
+    best = np.full(values.shape[0], np.inf)
+    growth = np.zeros(values.shape[0])
+    for count in (1, 2, 3):
+        for chosen in map(list, combinations(range(3), count)):
+            basis, triangle = np.linalg.qr(relative[:, :, chosen])
+            along = basis.sum(axis=1)  # the wanted relative value is 1 at every point
+            factors = np.linalg.solve(triangle, along[..., None])[..., 0]
+            rest = points.size - (along**2).sum(axis=1)
+            # Of sets that fit alike up to rounding, the one of fewer parts.
+            better = (factors >= 0.0).all(axis=1) & (rest < best - 1e-12 * points.size)
+            best = np.where(better, rest, best)
+            ends = parts[[-1, -2]][:, chosen] @ np.maximum(factors, 0.0).T
+            with np.errstate(divide="ignore", invalid="ignore"):
+                growth = np.where(better, np.log(ends[0] / ends[1]), growth)
+    return growth

@@ -28,14 +28,11 @@ class MeasuredKernels:
         Above 0; NaN where a kernel has no measurement.
     recent : float64 array, shape (kernel,), optional
         Points of each kernel's last behaviour, where it is known to change; infinite where not.
-    gamma : float
-        The noise's standard deviation grows like the value to gamma: 1 for multiplicative noise.
     """
 
     points: NDArray[np.float64]
     values: NDArray[np.float64]
     recent: NDArray[np.float64] | None = None
-    gamma: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,9 +46,6 @@ class Forecast:
         In the metric's unit; the interval holds 90 % of new measurements.
     weights : float64 array, shape (kernel, candidate)
         What each candidate counts for; their sum is 1.
-    follows_model : bool array, shape (kernel,)
-        Whether a normal form of all points foretold the last ones so well that a model of the
-        kernel predicts better, with a narrower interval (`hindmost.models.pmnf`).
     missed : float64 array, shape (kernel,)
         Factor, 1 or more, by which the same weights would have missed the last point.
     """
@@ -61,7 +55,6 @@ class Forecast:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     weights: NDArray[np.float64]
-    follows_model: NDArray[np.bool_]
     missed: NDArray[np.float64]
 
 
@@ -91,7 +84,6 @@ def foretell(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]
     trials = joint_trials(parts)
     weighed = weigh(trials)
     below, above = interval_widths(trials, weighed)
-    follows = weighed.follows_model()
     found, begin = [], 0
     for part in parts:
         own = slice(begin, begin + part.ahead.size)
@@ -103,7 +95,6 @@ def foretell(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]
                 low=np.exp(middle - below[own]),
                 high=np.exp(middle + above[own]),
                 weights=weighed.weights[own],
-                follows_model=follows[own],
                 missed=np.exp(np.abs(weighed.off[own, 0])),
             )
         )
@@ -126,7 +117,7 @@ def trials_of(kernels: MeasuredKernels, at: float) -> Trials:
     largest = float(kernels.points[there.any(axis=0)].max())
     if not largest < at < np.inf:
         raise DataError(f"The target {at:g} is not beyond the largest point, {largest:g}.")
-    return hold_out(kernels.points, kernels.values, at, kernels.recent, gamma=kernels.gamma)
+    return hold_out(kernels.points, kernels.values, at, kernels.recent)
 
 
 def joint_trials(parts: Sequence[Trials]) -> Trials:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.foretell.candidates import COUNT, FORM, continue_series
+from hindmost.models.foretell.candidates import COUNT, continue_series
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import LEAST_POINTS
 
@@ -27,7 +27,7 @@ class Trials:
         Logarithms of the value at the target; -inf of what falls to zero before it.
     errors : float64 array, shape (kernel, origin, candidate)
         Predicted less measured logarithm, the last held-out point first; NaN where there is no such
-        point, and of normal forms of few points where others tell how good they are.
+        point.
     distance : float64 array, shape (kernel, origin)
         Logarithm of the held-out point over the last one before it; 0 where there is none.
     ahead : float64 array, shape (kernel,)
@@ -48,8 +48,6 @@ def hold_out(
     values: NDArray[np.float64],
     at: float,
     recent: NDArray[np.float64] | None = None,
-    *,
-    gamma: float = 1.0,
 ) -> Trials:
     """Let all candidates predict a target and the last points of each kernel.
 
@@ -64,8 +62,6 @@ def hold_out(
     recent : float64 array, shape (kernel,), optional
         As in `Trials`; one behaviour by default. What was measured before the last behaviour is
         left out if this has points enough.
-    gamma : float
-        The noise's standard deviation grows like the value to gamma.
     """
     kernels = values.shape[0]
     if recent is None:
@@ -81,16 +77,14 @@ def hold_out(
     for there, members in patterns(values):
         p, y = points[there], values[np.ix_(members, there)]
         ahead[members] = np.log(at / p[-1])
-        predicted[members] = continue_series(p, y, at, gamma)
+        predicted[members] = continue_series(p, y, at)
         for origin in range(min(p.size - LEAST_KNOWN, MOST_ORIGINS)):
             known = p.size - 1 - origin
             # The held-out point whose distance is most like the target's.
             far = np.log(p[known:] / p[known - 1])
             held = int(np.argmin(np.abs(far - np.log(at / p[-1]))))
-            foretold = continue_series(p[:known], y[:, :known], float(p[known + held]), gamma)
+            foretold = continue_series(p[:known], y[:, :known], float(p[known + held]))
             errors[members, origin] = foretold - np.log(y[:, known + held, None])
-            if known < min(LEAST_POINTS, p.size - 1):
-                errors[members, origin, FORM] = np.nan
             distance[members, origin] = far[held]
     return Trials(
         predicted=predicted,

@@ -1,8 +1,9 @@
 """The prediction: the weighted median of what the candidates say, and how far off it may be.
 
 A candidate's loss is the logarithm of its error at held-out points: a few large errors, as at every
-change of behaviour, do not decide. The losses of a kernel are few, so its own are joined with the
-mean of all kernels of the experiment. Weights fall exponentially with the expected loss.
+change of behaviour, do not decide. The losses of a kernel are few, so they are joined with the mean
+of the other kernels of the experiment. A weight is the product of the densities that these errors
+have, 1 / (error + `FLOOR`): as heavy-tailed as measured errors are.
 
 Surprises are mostly slower than what was foretold, so the high side of the interval is learnt apart
 from the low one. Each width is what held-out points of measured programs needed (quantile
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.foretell.candidates import FORM, REACH
+from hindmost.models.foretell.candidates import REACH
 from hindmost.models.foretell.held_out import Trials
 from hindmost.models.pmnf.predictive import weighted_quantile
 
@@ -28,14 +29,12 @@ FLOOR = 0.02
 LARGEST_ERROR = 1.5
 """Error beyond which it does not matter how wrong a candidate is."""
 POOLED = 4.0
-"""Held-out points that the mean of all kernels counts as."""
-SHARPNESS = 2.0
-TRUSTED = 0.5
-"""Weight of the normal form, of a kernel and in the mean of all of them, from which the model of
-the kernel predicts."""
+"""Held-out points that the mean of the other kernels counts as, at most one for each of them."""
+SHARPNESS = 1.0
+"""Power of the densities; 1 if held-out errors are independent."""
 LEAST_ERROR = 0.003
 """Error, as a difference of logarithms, that is added to all: timers and machines are no better."""
-WIDTHS = np.array([[0.584, 0.787], [1.501, 0.465]])
+WIDTHS = np.array([[0.513, 0.772], [0.880, 0.597]])
 """Logarithm of the widths below and above: the coefficients of 1 and of the logarithm."""
 JUMP, STEEPEST = 0.5, 1.25
 """No interval is wider, as a logarithm on each side, than a jump and a change of the slope beyond
@@ -61,32 +60,25 @@ class Weighed:
     weights: NDArray[np.float64]
     off: NDArray[np.float64]
 
-    def follows_model(self) -> NDArray[np.bool_]:
-        """Say which kernels grow as models do: one growth and noise, (kernel,)."""
-        share = self.weights[:, FORM]
-        mean = share.sum() / max(np.count_nonzero(share), 1)  # of those that one can be fitted to
-        return np.asarray(np.minimum(share, mean) >= TRUSTED)
-
 
 def weigh(trials: Trials) -> Weighed:
     """Weigh the candidates of all kernels of an experiment, and join them."""
     there = trials.distance > 0.0
     sizes = np.minimum(np.abs(trials.errors), LARGEST_ERROR)
-    told = ~np.isnan(sizes)
-    losses = np.where(told, np.log(sizes + FLOOR), 0.0).sum(axis=1)
-    own = losses / told.sum(axis=1)
-    expected = POOLED * own.mean(axis=0) + there.sum(axis=1, keepdims=True) * own
+    own = np.where(there[..., None], np.log(sizes + FLOOR), 0.0).sum(axis=1)
+    mean = own / there.sum(axis=1, keepdims=True)
+    others = mean.shape[0] - 1
+    pooled = (mean.sum(axis=0) - mean) / max(others, 1)
+    expected = own + min(POOLED, others) * pooled
     # After a change, what was measured before it says nothing: those that need it are left out, as
-    # are functions that fall to zero before the target.
+    # are lines that fall to zero before the target.
     without = (trials.recent[:, None] < REACH) | ~np.isfinite(trials.predicted)
     expected = np.where(without, np.inf, expected)
     weights = np.exp(-SHARPNESS * (expected - expected.min(axis=1, keepdims=True)))
     weights /= weights.sum(axis=1, keepdims=True)
-    # The same weights at held-out points, among the candidates that are judged there.
-    at_points = np.where(told, weights[:, None], 0.0)
-    at_points /= np.maximum(at_points.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+    # The same weights at held-out points.
     capped = np.clip(np.nan_to_num(trials.errors), -LARGEST_ERROR, LARGEST_ERROR)
-    off = weighted_quantile(capped, at_points)
+    off = weighted_quantile(capped, weights[:, None])
     return Weighed(
         predicted=weighted_quantile(np.where(without, 0.0, trials.predicted), weights),
         weights=weights,

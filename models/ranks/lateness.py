@@ -87,22 +87,31 @@ class Lateness:
     node_charged_s: NDArray[np.float64]
     node_lost_s: NDArray[np.float64] | None
     path_s: NDArray[np.float64] | None = None
+    margin_s: NDArray[np.float64] | None = None
 
     @property
     def ranks(self) -> int:
         """Number of ranks."""
         return int(self.last.size)
 
-    @property
-    def chance(self) -> float:
-        """Probability that any rank is last this often by chance.
+    def chance_of(self, rank: int) -> float:
+        """Return a bound on the probability that any of equal ranks costs this much, alone.
 
-        Bonferroni's bound on a binomial law: every rank is last in 1 of P bodies.
+        Each rank is last in 1 of P bodies, whatever that costs (Chernoff's bound on the sum of what
+        it costs, Bonferroni's for all ranks). Where single bodies are not known, all that have a
+        last rank cost as much.
         """
-        from scipy import special  # not on the ranks
-
-        tail = special.bdtrc(int(self.last.max()) - 1, self.bodies, 1.0 / self.ranks)
-        return float(min(1.0, tail * self.ranks))
+        margin_s, p = self.margin_s, 1.0 / self.ranks
+        if margin_s is None:
+            number = int(self.last.sum())
+            margin_s = np.full(number, float(self.lost_s.sum()) / max(number, 1))
+        margin_s = margin_s[margin_s > 0.0]
+        if not margin_s.size or self.lost_s[rank] <= p * margin_s.sum():
+            return 1.0
+        tilts = np.geomspace(1e-3, 1e2, 100) / margin_s.max()
+        logs = [np.log1p(p * np.expm1(each * margin_s)).sum() for each in tilts]
+        least = float((np.array(logs) - tilts * self.lost_s[rank]).min())
+        return float(min(1.0, self.ranks * np.exp(min(least, 0.0))))
 
     @property
     def waiting_share(self) -> float:
@@ -150,6 +159,7 @@ class LatenessSum:
         self._shift, self._sum, self._squares, self._tilted = np.zeros((4, ranks))
         self._node_last = np.zeros(len(self._nodes), np.int64)
         self._node_charged, self._node_lost = np.zeros((2, len(self._nodes)))
+        self._margins = [np.empty(0)]
 
     def add(
         self, work: NDArray[np.floating[Any]], transfer: NDArray[np.float64] | None = None
@@ -223,6 +233,7 @@ class LatenessSum:
         waiting = (most - margin) * count - (came - margin)
         rate = np.divide(waiting, above, out=np.zeros_like(waiting), where=above > 0.0)[:, None]
         charged = (lead * (count - 1) + rate * square).sum(axis=0)
+        self._margins.append(np.where(together == 1.0, margin, 0.0))
         self._total_s += float(most.sum())
         self._last += alone.sum(axis=0)
         self._charged += charged
@@ -282,6 +293,7 @@ class LatenessSum:
             node_charged_s=self._node_charged.copy(),
             node_lost_s=self._node_lost.copy(),
             path_s=self._path.copy(),
+            margin_s=np.concatenate(self._margins),
         )
 
 

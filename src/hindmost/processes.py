@@ -1,7 +1,9 @@
-"""What the kernel says of a process, in ``/proc/PID/stat``."""
+"""What the kernel says of a process, in ``/proc/PID/stat``, and how one has ended."""
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 STATE, PARENT, START, CPU = 0, 1, 19, 36
@@ -22,3 +24,12 @@ def stat_fields(pid: int | str = "self") -> list[str]:
     """
     text = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
     return text.decode("ascii", "replace").split()
+
+
+def how_ended(status: int) -> str:
+    """Say how a process ended: by its status, the negative number of a signal if one ended it."""
+    if status >= 0:
+        return f"ended with status {status}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"was ended by signal {-status}"

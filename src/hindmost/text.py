@@ -59,6 +59,12 @@ def named_ranks(ranks: Iterable[int], size: int, most: int = 4) -> str:
     return f"{plural(len(numbers), 'rank')} {', '.join(map(str, numbers[:most]))}{others}"
 
 
+def by_number(text: object) -> list[tuple[int, str]]:
+    """Return a key that sorts texts by the numbers in them: ``p2`` before ``p16``."""
+    parts = re.split(r"(\d+)", str(text))
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts if part]
+
+
 def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:
     """Write the first texts, and how many others there are: ``a; b; c; d; and 3 others``."""
     left = len(texts) - most

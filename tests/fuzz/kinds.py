@@ -273,7 +273,16 @@ def tables(folder: Path) -> Specimen:
         f"{rank},n{rank // 2},{1 + 0.1 * rank},{rank * 8},{rank}\n" for rank in range(6)
     )
     caliper = "".join(f"__rec=ctx,mpi.rank={rank},region=main,time=1.{rank}\n" for rank in range(4))
-    whole = {folder / "ranks.csv": csv, folder / "ranks.cali": caliper}
+    petsc = "Stage Name,Event Name,Rank,Count,Time,Num Messages,3\n" + "".join(
+        f"Main Stage,{event},{rank},1,1.{rank},0.\n"
+        for event in ("summary", "MatMult")
+        for rank in range(3)
+    )
+    whole = {
+        folder / "ranks.csv": csv,
+        folder / "ranks.cali": caliper,
+        folder / "petsc.csv": petsc,
+    }
     ranks = ("show", "--ranks")
     return each_alone(folder, whole, {"ranks": ranks, "ranks --json": (*ranks, "--json")})
 

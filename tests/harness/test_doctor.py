@@ -1,4 +1,4 @@
-"""``hindmost doctor``: the BLAS that it names is the one that the linker gives to petsc4py."""
+"""``hindmost doctor``: what it says of this machine, and of one whose MPI ends who starts it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from hindmost.harness.verbs.doctor import LOOKS, diagnoses
 
 pytestmark = pytest.mark.mpi
 
@@ -30,3 +32,32 @@ def test_the_blas_of_petsc() -> None:
     (found,) = [each for each in findings if each["subject"] == "BLAS"]
     assert str(Path(blas).resolve()) in found["text"]
     assert found["verdict"] == ("ok" if "openblas" in str(Path(blas).resolve()) else "note")
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("raise(11)", "was ended by SIGSEGV"),
+        ("exit(7)", "ended with status 7"),
+        ("pause()", "did not answer for 4 s"),
+    ],
+)
+def test_an_mpi_that_does_not_start_ends_one_look(
+    broken: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is preloaded, so that it is started in place of the MPI that is installed."""
+    source, library = tmp_path / "mpi.c", tmp_path / "mpi.so"
+    source.write_text(
+        "#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+        f"int MPI_Init_thread(void) {{ {broken}; return 0; }}\n"
+        f"int MPI_Init(void) {{ {broken}; return 0; }}\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    hangs = broken == "pause()"  # then the others are not asked: they may be slow, too
+    looks = ("PETSc",) if hangs else ("clock", "PETSc", "caches")
+    verdicts = {each.subject: each for each in diagnoses(looks, 4.0 if hangs else 120.0)}
+    assert tuple(verdicts) == looks
+    assert set(looks) <= set(LOOKS)
+    assert (verdicts["PETSc"].verdict, said in verdicts["PETSc"].text) == ("lacks", True)
+    assert hangs or verdicts["caches"].verdict == "ok"

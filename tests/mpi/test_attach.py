@@ -24,7 +24,6 @@ from tests.programs.attaching import (
 
 import hindmost
 from hindmost.cli import main
-from hindmost.harness.attach import outcome
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
@@ -279,7 +278,7 @@ def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
     assert "Nothing was recorded: No MPI call was made more than once" in no_loop.stderr
     no_mpi = alone("--out", "runs", "--", "sh", "-c", "exit 3", folder=tmp_path)
     assert no_mpi.returncode == 3
-    assert "no call of MPI_Init" in no_mpi.stderr
+    assert "no call of MPI_Init" in " ".join(no_mpi.stderr.split())
     nothing = alone("--out", "runs", "--", "./nothing", folder=tmp_path)
     assert nothing.returncode == 2
     assert "./nothing cannot be started: No such file or directory." in nothing.stderr
@@ -346,11 +345,3 @@ def test_the_examples(tmp_path: Path) -> None:
     )
     for line in poisson.stdout.splitlines():
         assert line in said
-
-
-def test_messages_name_the_cause() -> None:
-    assert "statically linked" in outcome.problem(outcome.Outcome(), "app")
-    foreign = outcome.Outcome(loaded=True, foreign=("/a/libmpi.so.12", "/b/libmpi.so.40"))
-    assert "/a/libmpi.so.12 and /b/libmpi.so.40" in outcome.problem(foreign, "app")
-    failed = outcome.Outcome(loaded=True, failed="/full: No space left on device")
-    assert "/full: No space left on device" in outcome.problem(failed, "app")

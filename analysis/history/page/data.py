@@ -84,7 +84,7 @@ def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, A
                 "start": trend.start,
                 "stop": trend.stop,
                 "effect": short([100 * trend.effect, *(100 * e for e in trend.effect_interval)]),
-                "p": short([trend.p_value])[0],
+                "p": short([trend.p_anywhere])[0],
             }
             for trend in found.trends
         ],
@@ -101,7 +101,7 @@ def change_data(judged: JudgedSeries, change: ChangePoint, since: float) -> dict
         "interval": change.interval,
         "levels": short([change.before, change.after]),
         "effect": short([100.0 * change.effect, *(100.0 * end for end in change.effect_interval)]),
-        "p": short([change.p_value])[0],
+        "p": short([change.p_anywhere])[0],
         "seen": [change.seen, change.needed],
         "badge": change_badge(judged, change, since),
         **({} if note is None else {"known": note.reason}),

@@ -16,9 +16,11 @@ from hindmost.analysis.history.headline import (
     data_remarks,
     headline,
     newest_line,
+    quiet_words,
     silence_lines,
+    unseen_steps,
 )
-from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, change_badge
+from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.finding import MOST_SHOWN
@@ -28,7 +30,7 @@ from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Trend
-from hindmost.models.changepoint.detection import FAIL, PASS
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS
 from hindmost.models.significance import p_words
 from hindmost.text import percent, quantity, signed_percent
 
@@ -55,9 +57,9 @@ def history_sentences(study: HistoryStudy) -> list[str]:
     status, _, found = headline(study).partition(": ")
     said = f"{capital(found)} ({status})."
     older = still_open(study)
-    if older and status == PASS:
-        said = said.removesuffix(f"({status}).") + f"({OPEN})."
-    in_order = (older, said) if status == PASS else (worst_change(study), said, older)
+    if status == OPEN:
+        said = f"{capital(', '.join(quiet_words(study)))} ({status})."
+    in_order = (older, said) if status in (PASS, OPEN) else (worst_change(study), said, older)
     return list(filter(None, in_order))
 
 
@@ -129,12 +131,16 @@ def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
 
 
 def no_change(study: HistoryStudy) -> str:
-    """Say that no change was found, and which are too small to be judged."""
-    least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
-    small = " Smaller ones are not judged." if least else ""
+    """Say that no change was found, and what could not have been seen."""
+    steps = [each.visible_step(study.since) for each in study.judged]
+    unseen = unseen_steps(steps)
     newest = newest_line(study).partition(": ")[2]
-    last = f" {capital(newest)}." if newest else ""
-    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}{last}"
+    words = [
+        f"No change was found in the last {study.last_days:.3g} days",
+        *([capital(unseen)] if unseen else []),
+        *([capital(newest)] if newest else []),
+    ]
+    return f"{'. '.join(words)}."
 
 
 def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
@@ -146,7 +152,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
         seen = "confirmed"
         if not change.confirmed:
             certainty = Certainty.OPEN
-            seen = f"not confirmed: seen on {change.seen} of {change.needed} nights"
+            seen = f"seen, not confirmed: {change.progress}"
     badge = change_badge(judged, change, since)
     return Conclusion(
         title=named(series.name),
@@ -157,7 +163,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
         relative=True,
         amount=signed(delta, series.unit),
         certainty=certainty,
-        basis=f"verdict {badge}; {p_words(change.p_value, 1)}; {seen}",
+        basis=f"verdict {badge}; {p_words(change.p_anywhere, 1)}; {seen}",
         links=(Link(anchor=address_of(series.name), text="The series"),),
     )
 

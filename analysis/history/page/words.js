@@ -28,8 +28,9 @@ function sayChange(series, change, level) {
     `(${level} %); commits to inspect: ${series.commitRange(...change.interval)}`];
 }
 function changesTable(series, level) {
+  const commits = ({ interval }) => make("span", { title: series.commitRange(...interval, (full) => full) }, series.commitRange(...interval));
   const rows = series.changes.map((change) => [badge(change.badge), day(series.times[change.index]), dates(series, change.interval),
-    factor(change.levels, series.word), effect(change.effect), probability(change.p), series.commitRange(...change.interval), change.known ?? ""]);
+    factor(change.levels, series.word), effect(change.effect), probability(change.p), commits(change), change.known ?? ""]);
   const heads = ["verdict", "from", `interval of dates (${level} %)`, "change>", `effect, ${level} % interval>`, "p>", "commits to inspect", "acknowledged"];
   if (!series.changes.some((change) => change.known)) for (const row of [heads, ...rows]) row.pop();
   return table(heads, rows.reverse());

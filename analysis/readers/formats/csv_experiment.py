@@ -13,8 +13,10 @@ parameters are named by the caller. Two columns of one name are refused::
     p,n,kernel,time [s],flops
     4,1000,main->compute,6.0,4e9
 
-``kernel`` may also be called callpath, region or function. ``unit`` belongs to the rows of the
-first form, and ``repetition`` is for people: rows at the same point are repetitions in any case. If
+``kernel`` may also be called callpath, region or function. Units may stand in parentheses, as
+``time (s)``. ``unit`` belongs to the rows of the first form, and ``repetition``, ``run``, ``trial``
+and the like are for people: rows at the same point are repetitions in any case. Hosts and numbers
+that identify something (``job_id``, ``seed``) are left out with a remark, unless they are named. If
 the caller names the parameters, further columns separate kernels in the first form. In the second
 those before ``kernel`` do, and those after it are metrics; without ``kernel`` all are metrics.
 Blank lines and lines that begin with # are left out. With semicolons a number may have a decimal
@@ -29,14 +31,19 @@ from pathlib import Path
 
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.gather_experiment import DEFAULT, ROOT, ExperimentGathering
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_tables import (
+    HOST,
+    REPETITION,
     TextTable,
     header_and_first_row,
-    names_and_units,
+    name_and_unit,
     read_text_table,
+    role_of,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.parsing import plain_number
+from hindmost.printable import shell_word
 from hindmost.text import choose
 
 ROLES = {
@@ -47,7 +54,6 @@ ROLES = {
     "metric": "metric",
     "unit": "unit",
     "value": "value",
-    "repetition": "repetition",
 }
 """Roles of columns by name; all others are parameters or metrics."""
 
@@ -56,6 +62,7 @@ SHOULD_BE = (
     "several), or the parameters, then 'kernel', then one column per metric"
 )
 
+IF_IT_IS = "If it is a parameter, name it (--parameter)."
 NO_PARAMETER = "If the column is not a parameter, name those that are (--parameter)."
 NO_VALUE = (
     "Leave a field empty if nothing was measured; write 1.5, or 1,5 where semicolons separate "
@@ -78,22 +85,36 @@ class _ExperimentColumns:
     """Columns that separate kernels."""
 
 
-def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _ExperimentColumns:
+def _columns(table: TextTable, asked: Sequence[str], remarks: Remarks) -> _ExperimentColumns:
     """Determine the roles of the columns."""
-    named = names_and_units(fields)
+    fields, where = table.header, f"{table.path}, line {table.line}"
+    named = [name_and_unit(field) for field in fields]
     names = [name for name, _ in named]
+    wanted = [name if name in names else name_and_unit(name)[0] for name in asked]
     for name in wanted:
         if name not in names:
             raise UsageError(f"{where}: no column '{name}'; {choose(names)}.")
     refuse_twins(names, where)
     roles: dict[str, list[int]] = {}
     others: list[int] = []
+    left: list[str] = []
+    texts = [at for at in range(len(names)) if table.is_text(at)]
     for at, name in enumerate(names):
-        role = ROLES.get(name.lower())
-        if role is None or name in wanted:
-            others.append(at)
-        else:
+        role, usual = ROLES.get(name.lower()), role_of(name)
+        if role is not None and name not in wanted:
             roles.setdefault(role, []).append(at)
+        elif name not in wanted and (usual == "identifier" or (usual == HOST and at in texts)):
+            left.append(name)
+        elif name in wanted or usual != REPETITION:
+            others.append(at)
+    if left:
+        remarks.add(
+            "columns that are no measurement",
+            f"{where}: {', '.join(left)} left out: not a measurement by its name. {IF_IT_IS}",
+        )
+    numeric = [at for at in others if at not in texts]
+    if len(numeric) < 2:  # a metric is missing: a text in its place is a fault
+        texts, numeric = [], others
     for role in ("kernel", "metric", "unit"):
         if len(roles.get(role, ())) > 1:
             raise DataError(f"{where}: more than one column for the {role}; keep one.")
@@ -107,16 +128,17 @@ def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Exper
         kernel = single.get("kernel", 0)
         if kernel:
             first = [at for at in others if at < kernel]
-        elif len(others) == 2 or len({names[at] for at in others}) == 2:
-            first = others[:1]
+        elif len({names[at] for at in numeric}) == 2:
+            first = numeric[:1]
         else:
             raise DataError(
                 f"{where}: cannot distinguish parameters from metrics among {', '.join(names)}. "
-                "Put the column 'kernel' between them, or name the parameters."
+                "Put the column 'kernel' between them, or name the parameters (--parameter "
+                f"{shell_word(names[others[0]])})."
             )
         rest = [at for at in others if at not in first]
     # What stands before the kernel is a parameter, whether it was asked for or not.
-    labels = rest if values else [at for at in rest if at < single.get("kernel", 0)]
+    labels = [at for at in rest if values or at < single.get("kernel", 0) or at in texts]
     rest = [at for at in rest if at not in labels]
     if not first or not (values or rest) or ("metric" in single and not values):
         raise DataError(f"{where}: the columns are {', '.join(names) or 'none'}; {SHOULD_BE}.")
@@ -159,7 +181,7 @@ def _number(table: TextTable, field: str, where: str, column: str, remedy: str) 
 def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> None:
     table = read_text_table(path, SHOULD_BE, into.remarks)
     header = table.header
-    columns = _columns(header, wanted, f"{path}, line {table.line}")
+    columns = _columns(table, wanted, into.remarks)
     into.declare([name for _, name in columns.parameters], f"{path}, line {table.line}")
     labels = [
         (at, name) for at, name in columns.labels if len({row[at] for _, row in table.rows}) > 1

@@ -11,12 +11,14 @@ time is the first there is of the columns ``timestamp``, ``datetime``, ``date`` 
 what was measured. Columns ``machine`` and ``case`` (or ``test``, ``benchmark``) separate series;
 without them the case is the file's name without a date. So does ``branch``, where a file has
 several. A run whose column ``passed`` says no (or false, fail, 0) failed. Columns without a number
-are not metrics. An empty field was not measured; an empty time or another length than the header
-leaves the row out.
+are not metrics, and neither are numbers that name or date a run (`timers.is_label`). Numbers have a
+decimal point or comma, see `decimal_marks`. An empty field or ``nan`` was not measured; an empty
+time or another length than the header leaves the row out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +26,12 @@ from pathlib import Path
 from hindmost.analysis.readers.commits import commits_in, repository_in
 from hindmost.analysis.readers.dates import seconds_since_1970, without_date
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
+from hindmost.analysis.readers.gather_history import no_measurement
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_tables import (
     TextTable,
     header_and_first_row,
-    names_and_units,
+    name_and_unit,
     read_text_table,
 )
 from hindmost.errors import DataError
@@ -71,7 +74,7 @@ class _HistoryColumns:
 
 def _columns(header: list[str]) -> _HistoryColumns | None:
     """Determine the roles of the columns; None without a time, or without anything else."""
-    named = names_and_units(header)
+    named = [name_and_unit(field) for field in header]
     names = [name.lower() for name, _ in named]
     roles = {
         role: next(names.index(name) for name in known if name in names)
@@ -118,7 +121,7 @@ def _time(table: TextTable, text: str, where: str) -> float:
 def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     table = read_text_table(path, SHOULD_BE, remarks)
     columns = _columns(table.header)
-    names = [name for name, _ in names_and_units(table.header)]
+    names = [name for name, _ in [name_and_unit(field) for field in table.header]]
     if columns is None or len(set(names)) < len(names):
         raise DataError(
             f"{path}, line {table.line}: the columns are {first_of(table.header, most=20)}; "
@@ -150,10 +153,16 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
             yield session.failed(case, "did not pass")
             continue
         cells = _cells(columns, fields, numeric)
-        values = {name: (table.number(text), text) for name, _, text in cells}
+        values: dict[str, float | str] = {}
+        for name, _, text in cells:
+            value = table.number(text)
+            if value is not None and math.isnan(value):  # tables write it for a missing value
+                remarks.add(*no_measurement(f"{where}: {case}, {name}", value))
+            else:
+                values[name] = text if value is None else value
         yield session.result(
             case,
-            {name: text if value is None else value for name, (value, text) in values.items()},
+            values,
             # A table says its units, or nothing of them.
             units={name: unit for name, unit, _ in cells},
         )

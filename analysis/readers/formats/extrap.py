@@ -352,9 +352,13 @@ def _read_older(data: JsonObject, path: Path, into: ExperimentGathering) -> None
         )
 
 
+_MEMBER = re.compile(r'"(?:parameters|measurements|callpaths|coordinates)"\s*:')
+
+
 def recognises_json(path: Path, head: bytes) -> bool:
-    """Tell whether a file begins as JSON."""
-    return head.decode("utf-8-sig", errors="replace").lstrip()[:1] in ("{", "[")
+    """Tell whether a file begins as an object with what one of the forms has."""
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    return text.startswith("{") and _MEMBER.search(text) is not None
 
 
 def read_json(path: Path, into: ExperimentGathering) -> None:

@@ -3,12 +3,14 @@
 A kernel is a solver on a workload, and all other differences between runs except parameters:
 restart, options, software, machine. Its size is the one that changes least often: over ranks, the
 unknowns of a strong scaling study and the unknowns per rank of a weak one. Host names do not
-separate kernels, since a study over ranks goes over hosts. Repeats of a configuration are
-repetitions.
+separate kernels, since a study over ranks goes over hosts, nor does what follows the parameters: a
+process grid, the matrix type of one rank. Repeats of a configuration are repetitions.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from pathlib import Path
 
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
@@ -18,15 +20,12 @@ from hindmost.analysis.readers.run_parameters import (
     DEFAULT_PARAMETER,
     PARAMETERS,
     check_names,
+    given_name,
     number,
     parameter,
 )
-from hindmost.analysis.runs.configuration import (
-    GROWS,
-    LONGEST_WORD,
-    apart,
-    configuration,
-)
+from hindmost.analysis.runs.configuration import apart
+from hindmost.analysis.runs.over_ranks import identifying, neighbours, size_of
 from hindmost.analysis.runs.read import incomplete, why_twice
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
@@ -68,15 +67,22 @@ def _complete(paths: tuple[Path, ...], into: ExperimentGathering) -> list[Run]:
     return list(runs.values())
 
 
-def _size(run: Run, name: str) -> str | None:
-    """Return a size for a kernel's name, None if the run does not know it."""
-    try:
-        value = PARAMETERS[name](run)
-    except DataError:
-        return None
-    # A mesh is seldom divided without a remainder, so that sizes per rank differ a little; the
-    # cells of an adaptive one differ from run to run.
-    return f"{value:,.0f}" if name in ("ranks", "unknowns") else f"{value:.3g}"
+def _sizes(runs: list[Run], name: str) -> list[str | None]:
+    """Return a size for the name of each run's kernel, None if the run does not know it.
+
+    A mesh is seldom divided without a remainder, so that sizes per rank differ a little; the cells
+    of an adaptive one differ from run to run. Those near each other have the name of the first.
+    """
+    known: dict[int, float] = {}
+    for place, run in enumerate(runs):
+        with suppress(DataError):
+            known[place] = PARAMETERS[name](run)
+    if name in ("ranks", "unknowns"):
+        return [f"{known[place]:,.0f}" if place in known else None for place in range(len(runs))]
+    words: dict[int, str] = {}
+    for near in neighbours(known, lambda place: math.log(max(known[place], 1e-300))):
+        words |= dict.fromkeys(near, f"{known[min(near)]:.3g}")
+    return [words.get(place) for place in range(len(runs))]
 
 
 def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
@@ -88,22 +94,25 @@ def _separating_sizes(runs: list[Run], chosen: tuple[str, ...]) -> list[str]:
         return []
     if len(known) == 3:
         return ["ranks", "unknowns"]
-    kinds = {name: len({_size(run, name) for run in runs}) for name in known}
+    kinds = {name: len({*_sizes(runs, name)}) for name in known}
     return [min(known, key=kinds.__getitem__)]
 
 
-def _name_parts(run: Run, chosen: tuple[str, ...]) -> dict[str, str]:
-    """Return what distinguishes a run from others, without sizes and parameters."""
-    parts = configuration(run)
-    follow = (part for name in chosen for part in FOLLOWS.get(name, ()))
-    for name in ("workload", "solver", *GROWS, *chosen, *follow):
-        parts.pop(name, None)
-    if "machine" in parts:
-        parts["machine file"] = parts.pop("machine")
-    machine = run.header.environment.get("machine")
-    if isinstance(machine, dict):
-        parts["machine"] = f"{machine.get('cpu_model')}, {machine.get('cores')} cores"
-    return parts
+def _name_parts(runs: list[Run], chosen: tuple[str, ...]) -> list[dict[str, str]]:
+    """Return what distinguishes each run from others, without sizes and parameters."""
+    points = [(*(parameter(run, name) for name in chosen), size_of(run) or 0.0) for run in runs]
+    follow = {part for name in chosen for part in FOLLOWS.get(name, ())}
+    known = []
+    for run, parts in zip(runs, identifying(runs, points), strict=True):
+        for name in ("workload", "solver", *follow, *(given_name(parts, each) for each in chosen)):
+            parts.pop(name, None)
+        if "machine" in parts:
+            parts["machine file"] = parts.pop("machine")
+        machine = run.header.environment.get("machine")
+        if isinstance(machine, dict):
+            parts["machine"] = f"{machine.get('cpu_model')}, {machine.get('cores')} cores"
+        known.append(parts)
+    return known
 
 
 def _base(run: Run, chosen: tuple[str, ...]) -> str:
@@ -126,23 +135,17 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
     numbers: dict[str, None] = {}
     for base, places in alike.items():
         members = [runs[at] for at in places]
-        parts = [_name_parts(run, chosen) for run in members]
+        parts = _name_parts(members, chosen)
         varying = apart(parts)
-        sizes = [
-            size
-            for size in _separating_sizes(members, chosen)
-            if len({_size(run, size) for run in members}) > 1
-        ]
+        named = {size: _sizes(members, size) for size in _separating_sizes(members, chosen)}
+        sizes = [size for size, words in named.items() if len({*words}) > 1]
         numbers |= dict.fromkeys(sizes)
         numbers |= {
             key: None for key in varying if all(number(part.get(key)) is not None for part in parts)
         }
-        for at, run, part in zip(places, members, parts, strict=True):
-            words = [f"{_size(run, size)} {WORDS[size]}" for size in sizes]
-            words += [
-                f"{key} {part[key][:LONGEST_WORD]}" if key in part else f"no {key}"
-                for key in varying
-            ]
+        for place, (at, part) in enumerate(zip(places, parts, strict=True)):
+            words = [f"{named[size][place]} {WORDS[size]}" for size in sizes]
+            words += [f"{key} {part[key]}" if key in part else f"no {key}" for key in varying]
             titles[at] = ", ".join([base, *words])
     return titles, list(numbers)
 

@@ -11,6 +11,7 @@ from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.over_ranks import counts_cells
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import profiles_of, total_of
@@ -295,8 +296,7 @@ def computation_of(run: Run, local_s: float) -> Computation:
         if run.has(name) and not run.reduced
     }
     known = len(counts) == 2 and all(0.0 < each < np.inf for each in counts.values())
-    counts_cells = run.has("cells") or (run.has("count_total") and "cells" in run.texts("count"))
-    cells = float(total_of(run, "cells").sum()) if counts_cells else 0.0
+    cells = float(total_of(run, "cells").sum()) if counts_cells(run) else 0.0
     unknowns = float(run.header.spec.get("unknowns") or 1) * (run.header.iterations or 1)
     return Computation(
         local_s=local_s,

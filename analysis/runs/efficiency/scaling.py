@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hindmost.analysis.runs.configuration import GROWS, configuration, injected_noise
+from hindmost.analysis.runs.configuration import LOOP, injected_noise
+from hindmost.analysis.runs.cores import core_wait, shared_cores
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
+from hindmost.analysis.runs.over_ranks import RankSeries, grouped, series_over_ranks
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.efficiencies import ComputationScaling
+from hindmost.models.ranks.efficiencies import (
+    OUTSIDE,
+    PARTS,
+    WORK,
+    Computation,
+    ComputationScaling,
+)
+from hindmost.models.significance import repeats_words
 from hindmost.records import to_document
+from hindmost.text import counted, percent
 
 SCALING = {
     "strong": "strong scaling",
     "weak": "weak scaling",
     "by size": "relative to the cells of all cycles",
+    "other": "problem sizes that do not compare",
 }
+MORE_ITERATIONS = "more iterations"
+SAID = 0.01
+"""Share of the time from which on a cause of lost efficiency is named."""
+STAYS = 1.2
+"""Factor within which the work of a rank is the same on several numbers of ranks."""
+OF_SCHEDULER = "such times are those of the operating system's scheduler, not of the program."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +44,14 @@ class ScalingColumn:
     ----------
     of : RunEfficiencies
         Of the run of median solve time.
-    runs : int
-        Number of repeats.
+    times_s : tuple of float
+        Solve times of its repeats, in seconds, ascending.
     scaling : ComputationScaling or None
         Relative to the first column; None if the efficiency of either is withheld.
     """
 
     of: RunEfficiencies
-    runs: int
+    times_s: tuple[float, ...]
     scaling: ComputationScaling | None
 
     JSON = (
@@ -45,6 +62,11 @@ class ScalingColumn:
         "instructions=scaling.instructions ipc=scaling.ipc frequency=scaling.frequency "
         "counted_share=scaling.counted_share"
     )
+
+    @property
+    def runs(self) -> int:
+        """Number of repeats."""
+        return len(self.times_s)
 
     @property
     def ranks(self) -> int:
@@ -63,6 +85,16 @@ class ScalingColumn:
         return None if shown is None or scaling is None else shown.parallel * scaling.computation
 
     @property
+    def time_s(self) -> float:
+        """Time of the whole solve or loop, in seconds."""
+        return self.of.whole_s
+
+    @property
+    def crowded(self) -> str:
+        """Where more ranks than cores ran; empty if nowhere."""
+        return shared_cores(self.of.run)
+
+    @property
     def unknowns(self) -> float | None:
         """Of the system that was solved."""
         unknowns: float | None = self.of.run.header.spec.get("unknowns")
@@ -76,89 +108,215 @@ class KernelEfficiencies:
     title: str
     kind: str
     columns: tuple[ScalingColumn, ...]
+    assumed: tuple[str, ...] = ()
 
-    JSON = "title kind reference_ranks columns"
+    JSON = "title kind assumed reference_ranks columns"
 
     @property
     def reference_ranks(self) -> int:
         """Ranks of the first column."""
         return self.columns[0].ranks
 
+    @property
+    def is_scaling(self) -> bool:
+        """Whether times on several numbers of ranks compare, as in strong or in weak scaling."""
+        return len(self.columns) > 1 and self.kind in ("strong", "weak")
+
+    def ideal(self, column: ScalingColumn) -> float:
+        """Return the ideal time of a column, relative to that of the first."""
+        return self.reference_ranks / column.ranks if self.kind == "strong" else 1.0
+
+    def efficiency(self, column: ScalingColumn) -> float:
+        """Return the ideal time of a column over its time: the efficiency of the scaling."""
+        return self.ideal(column) * self.columns[0].time_s / column.time_s
+
+    def speed_up(self, column: ScalingColumn) -> float:
+        """Return how much more work is done in a time than in the first column."""
+        return self.efficiency(column) * column.ranks / self.reference_ranks
+
+    def efficiency_range(self, column: ScalingColumn) -> tuple[float, float] | None:
+        """Return the least and the largest efficiency among repeats; None without repeats."""
+        first, times_s = self.columns[0].times_s, column.times_s
+        if min(len(first), len(times_s)) < 2:
+            return None
+        ideal = self.ideal(column)
+        return ideal * min(first) / max(times_s), ideal * max(first) / min(times_s)
+
+    def lost_s(self, column: ScalingColumn) -> dict[str, float]:
+        """Return what the time of a column exceeds the ideal by, in seconds by cause.
+
+        Negative where it is less; the sum is the time beyond the ideal. What more iterations take
+        is a cause of its own: the others are of as many iterations as in the first column. Empty if
+        it is unknown where the time goes.
+        """
+        first, ideal = self.columns[0], self.ideal(column)
+        here, there = dict(column.of.parts_s), dict(first.of.parts_s)
+        if not (here and there):
+            return {}
+        outside_s = here.pop(OUTSIDE, 0.0)
+        counts = [each.of.run.header.iterations for each in (first, column)]
+        same = counts[0] / counts[1] if counts[1] else 1.0
+        lost = {MORE_ITERATIONS: (1.0 - same) * sum(here.values())}
+        for name in PARTS:
+            now_s = outside_s if name == OUTSIDE else same * here.get(name, 0.0)
+            lost[name] = now_s - ideal * there.get(name, 0.0)
+        return {name: lost_s for name, lost_s in lost.items() if lost_s}
+
+    @property
+    def largest(self) -> ScalingColumn:
+        """The column on most ranks that had cores of their own; the last one if none did."""
+        own = [column for column in self.columns[1:] if not column.crowded]
+        return own[-1] if own else self.columns[-1]
+
+    def explain(self) -> list[str]:
+        """Return how the program scales, and where efficiency is lost, in sentences."""
+        if not self.is_scaling:
+            return [*self.assumed]
+        column, first = self.largest, self.columns[0]
+        before = counted(first.ranks, "rank")
+        efficiency, faster = self.efficiency(column), self.speed_up(column)
+        header = column.of.run.header
+        name = header.workload
+        name = name if header.solver == LOOP else f"{header.solver} on {name}"
+        ends = self.efficiency_range(column)
+        spread = f", {percent(ends[0], 0)} to {percent(ends[1], 0)} over repeats" if ends else ""
+        if self.kind == "strong":
+            how = (
+                f"is {faster:.3g} times as fast as on {before}"
+                if faster >= 1.0
+                else f"takes {1.0 / faster:.3g} times the time of {before}"
+            )
+            how += f" (ideal: {column.ranks / first.ranks:.3g} times as fast)"
+        else:
+            how = (
+                f"takes {column.time_s / first.time_s:.3g} times the time of {before} for "
+                f"{column.ranks / first.ranks:.3g} times the work (ideal: the same time)"
+            )
+        said = [
+            f"{name} on {counted(column.ranks, 'rank')} {how}: an efficiency of "
+            f"{percent(efficiency, 0)}{spread}.",
+            *self.causes(column),
+        ]
+        why_not = repeats_words(first.times_s, column.times_s)
+        if why_not:
+            said.append(f"Not shown to exceed the scatter of repeats: {why_not}.")
+        if self.repeats_work:
+            said.append(
+                f"Every rank works as long as {before} did: either each repeats the work, or the "
+                "arguments give the size per rank. Then this is weak scaling, with an efficiency "
+                f"of {percent(first.time_s / column.time_s, 0)}."
+            )
+        if column.crowded:
+            said.append(f"But {column.crowded}: {OF_SCHEDULER}")
+        waits = {each: core_wait(each.of.run) for each in (first, column) if not each.crowded}
+        taken = [
+            f"{percent(waited.share, 0)} of the time on {counted(each.ranks, 'rank')}"
+            for each, waited in waits.items()
+            if waited is not None and waited.matters
+        ]
+        if taken:
+            said.append(f"In doubt: ranks waited for a core {' and '.join(taken)}.")
+        said += [
+            f"{each.crowded[0].upper()}{each.crowded[1:]} (efficiency "
+            f"{percent(self.efficiency(each), 0)}): {OF_SCHEDULER}"
+            for each in self.columns[1:]
+            if each.crowded and each is not column
+        ]
+        return said
+
+    @property
+    def repeats_work(self) -> bool:
+        """Whether the work of a rank stays although the size, as far as is known, does."""
+        column, first = self.largest, self.columns[0]
+        if self.kind != "strong" or column.unknowns is not None or column.scaling is None:
+            return False
+        grown = self.work_ratio(column) * first.ranks / column.ranks
+        return 1.0 / STAYS <= grown <= STAYS
+
+    def causes(self, column: ScalingColumn) -> list[str]:
+        """Return where efficiency is lost in a column, in sentences."""
+        lost = self.lost_s(column)
+        if not lost:
+            why = column.of.withheld or self.columns[0].of.withheld
+            return [f"Where it is lost is unknown: {why}."] if why else []
+        shares = {name: lost_s / column.time_s for name, lost_s in lost.items()}
+        main = sorted((name for name in shares if shares[name] >= SAID), key=lambda x: -shares[x])
+        words = [f"{percent(shares[name], 0)} {self.cause(name, column)}" for name in main]
+        said = [f"Of its time there, lost against the ideal: {'; '.join(words)}."] if words else []
+        if shares.get(WORK, 0.0) <= -SAID:
+            said.append(
+                f"All ranks together work {self.work_ratio(column):.3g} times as long as "
+                f"{counted(self.reference_ranks, 'rank')}: less work, caches that hold the parts, "
+                "or a machine that was slower then."
+            )
+        return said
+
+    def cause(self, name: str, column: ScalingColumn) -> str:
+        """Name a cause of lost efficiency."""
+        first = self.columns[0]
+        if name == MORE_ITERATIONS:
+            done = [each.of.run.header.iterations for each in (column, first)]
+            return f"to more iterations ({done[0]:,}, not {done[1]:,})"
+        if name == WORK and self.kind == "strong":
+            return (
+                f"to more work (all ranks together work {self.work_ratio(column):.3g} times as "
+                f"long as {counted(first.ranks, 'rank')}: parts that every rank repeats, more work "
+                "an iteration, or slower cores and memory)"
+            )
+        if name == WORK:
+            return (
+                f"to more work (a rank works {self.work_ratio(column):.3g} times as long: work "
+                "that grows with the ranks, or slower cores and memory)"
+            )
+        return f"{'' if name == OUTSIDE else 'to '}{name}"
+
+    def work_ratio(self, column: ScalingColumn) -> float:
+        """Return the work of all ranks for the same problem, relative to the first column."""
+        return 1.0 / column.scaling.computation if column.scaling else float("nan")
+
 
 def efficiencies_over_ranks(runs: Iterable[Run]) -> list[KernelEfficiencies]:
-    """Group runs of the same kernel on different numbers of ranks, and compare them.
+    """Group runs of the same program on different numbers of ranks, and compare them.
 
-    Runs with the same number of unknowns are strong scaling; others with the same number of
-    unknowns per rank are weak scaling. A kernel on one number of ranks is a table of one column.
+    A program on one number of ranks is a table of one column.
     """
-    kernels: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in runs:
-        alike = sorted(part for part in configuration(run).items() if part[0] not in GROWS)
-        kernels.setdefault(tuple(alike), []).append(run)
-    return [
-        over_ranks(kind, members)
-        for alike in kernels.values()
-        for kind, members in strong_or_weak(alike)
-    ]
+    return [over_ranks(series) for series in series_over_ranks(runs)]
 
 
-def strong_or_weak(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
-    """Divide runs of a kernel into strong scaling, weak scaling, and others."""
-
-    def cut(some: Iterable[Run], *, a_rank: bool) -> list[list[Run]]:
-        sets: dict[float | None, list[Run]] = {}
-        for run in some:
-            unknowns = run.header.spec.get("unknowns")
-            size = unknowns / run.header.ranks if unknowns and a_rank else unknowns
-            sets.setdefault(size, []).append(run)
-        return list(sets.values())
-
-    strong = [each for each in cut(runs, a_rank=False) if several_ranks(each)]
-    left = [run for run in runs if not any(run in each for each in strong)]
-    weak = [each for each in cut(left, a_rank=True) if several_ranks(each)]
-    left = [run for run in left if not any(run in each for each in weak)]
-    return [
-        *((kind_of(each), each) for each in strong),
-        *(("weak", each) for each in weak),
-        *(("none", each) for each in cut(left, a_rank=False)),
-    ]
-
-
-def kind_of(runs: Sequence[Run]) -> str:
-    """Return the kind of scaling of runs with the same unknowns; by size if unknown."""
-    return "strong" if runs[0].header.spec.get("unknowns") else "by size"
-
-
-def several_ranks(runs: Sequence[Run]) -> bool:
-    """Tell whether runs are on more than one number of ranks."""
-    return len({run.header.ranks for run in runs}) > 1
-
-
-def over_ranks(kind: str, runs: Sequence[Run]) -> KernelEfficiencies:
+def over_ranks(series: RankSeries) -> KernelEfficiencies:
     """Compare the median run of every number of ranks with that of the fewest."""
-    by_ranks: dict[int, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.header.ranks, run.solve_time_s)):
-        by_ranks.setdefault(run.header.ranks, []).append(run)
-    middle = [efficiencies_of(each[(len(each) - 1) // 2]) for each in by_ranks.values()]
+    by_ranks = list(grouped(series.runs, lambda run: run.header.ranks).values())
+    middle = [efficiencies_of(each[(len(each) - 1) // 2]) for each in by_ranks]
+    works = [work_of(series.kind, each) for each in middle]
     return KernelEfficiencies(
-        title=title_of(kind, middle[0].run),
-        kind=kind,
+        title=title_of(series.kind, [each.run for each in middle]),
+        kind=series.kind,
+        assumed=series.assumed,
         columns=tuple(
             ScalingColumn(
                 of=of,
-                runs=len(repeats),
+                times_s=tuple(run.solve_time_s for run in repeats),
                 scaling=None
-                if of.withheld or middle[0].withheld
-                else ComputationScaling.against(of.computation, middle[0].computation),
+                if of.withheld or middle[0].withheld or series.kind == "other"
+                else ComputationScaling.against(work, works[0]),
             )
-            for of, repeats in zip(middle, by_ranks.values(), strict=True)
+            for of, work, repeats in zip(middle, works, by_ranks, strict=True)
         ),
     )
 
 
-def title_of(kind: str, run: Run) -> str:
+def work_of(kind: str, of: RunEfficiencies) -> Computation:
+    """Return the work of a run with the size of its problem, in weak scaling that of its ranks."""
+    grown = kind == "weak" and not of.run.header.spec.get("unknowns")
+    return replace(of.computation, size=of.computation.size * (of.run.header.ranks if grown else 1))
+
+
+def title_of(kind: str, runs: Sequence[Run]) -> str:
     """Return what the runs of a table have in common."""
+    run = runs[0]
     header = run.header
+    counts = [each.header.iterations for each in runs]
+    iterations = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
     unknowns = header.spec.get("unknowns")
     size = ""
     if unknowns:
@@ -171,6 +329,6 @@ def title_of(kind: str, run: Run) -> str:
     noise = f", injected noise {noise}" if noise else ""
     scaling = "" if kind == "none" else f" ({SCALING[kind]})"
     return (
-        f"{header.solver} on {header.workload}: {size}{header.iterations} iterations"
+        f"{header.solver} on {header.workload}: {size}{iterations} iterations"
         f"{restart}{noise}{scaling}"
     )

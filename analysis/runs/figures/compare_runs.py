@@ -27,6 +27,7 @@ from hindmost.analysis.runs.figures.one_run import fitted_bodies
 from hindmost.analysis.runs.figures.run_figure import Figure
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.over_ranks import RESULTS, identifying, size_of
 from hindmost.analysis.show.chart import Chart
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
@@ -124,8 +125,13 @@ def common_title(runs: Sequence[Run]) -> str:
 
 def apart(groups: Sequence[Group]) -> list[str]:
     """Return for each group what distinguishes it from the others, for a legend."""
-    kinds = [configuration(group.runs[0]) for group in groups]
-    keys = parts_apart(kinds)
+    runs = [group.runs[0] for group in groups]
+    kinds = [configuration(run) for run in runs]
+    sizes = [(float(run.header.ranks), size_of(run) or 0.0) for run in runs]
+    named = {*parts_apart(identifying(runs, sizes)), *RESULTS}
+    keys = [key for key in parts_apart(kinds) if key in named]  # what follows says no more
+    if len({tuple(kind.get(key) for key in keys) for kind in kinds}) < len(kinds):
+        keys = parts_apart(kinds)
     for name, follow in NAMES_FOR.items():
         if name in keys and len({kind.get(name) for kind in kinds}) == len(kinds):
             keys = [key for key in keys if key == name or key not in follow]
@@ -140,7 +146,7 @@ def words_for(key: str, value: str | None) -> str:
     if value is None:
         return "" if key == SEEN else part_words(key, value)
     if key == SEEN:
-        return "" if value == "True" else "MPI not seen"
+        return "MPI not seen"
     if key == "restart" and value == "0":
         return ""
     if key in ("unknowns", "ranks", "iterations") and value.isdigit():

@@ -36,6 +36,8 @@ function decades(low, high, most) {
   return inside.length <= Math.max(most, 3) || whole.length < 2 ? inside : whole;
 }
 function numbered(axis, limits, most) {
+  const given = axis.ticks?.filter((at) => at >= limits[0] && at <= limits[1]) ?? [];
+  if (given.length > 1) return everySo(given, most + 1).map(([, at]) => [at, shownOn(axis, at)]);
   if (axis.logarithmic) return decades(...limits, most).map((at) => [at, shownOn(axis, at)]);
   if (axis.names?.length) {
     const [low, high] = [Math.max(0, Math.ceil(limits[0])), Math.floor(limits[1])];

@@ -85,6 +85,46 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: str, message: str) ->
         read_table(path)
 
 
+@pytest.mark.parametrize("rank", ["rank", "MPI Rank", "rank_id", "Process"])
+@pytest.mark.parametrize("host", ["host", "hostname", "Node", "node_name"])
+def test_ranks_and_hosts_have_their_usual_names(tmp_path: Path, rank: str, host: str) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text(
+        f"{rank},{host},Compute(s),MPI(s),core\n3,a,2.0,1.0,7\n5,b,3.0,0.0,8\n4,a,1.0,2.0,9\n"
+    )
+    table = read_table(path)
+    assert table.numbers.tolist() == [3, 4, 5]
+    assert table.hosts == ("a", "a", "b")
+    assert table.metrics.names == ("Compute", "MPI")
+    assert table.work_s is not None
+    assert table.work_s.tolist() == [2.0, 1.0, 3.0]
+
+
+def test_a_rank_has_a_row_for_each_kind_of_access(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    rows = [
+        f"{access},{rank},{10.0 * at + rank}"
+        for at, access in enumerate(("write", "read"))
+        for rank in range(3)
+    ]
+    path.write_text("\n".join(["access,rank,runtime [s]", *rows]))
+    table = read_table(path)
+    assert table.metrics.names == ("runtime, access = write", "runtime, access = read")
+    assert table.metrics.values.tolist() == [[0.0, 10.0], [1.0, 11.0], [2.0, 12.0]]
+    path.write_text("\n".join(["access,rank,runtime [s]", *rows[:-1]]))
+    with pytest.raises(DataError, match="no runtime, access = read of rank 2"):
+        read_table(path)
+
+
+def test_a_column_of_negative_times_is_left_out_of_several(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text("rank,solve [s],rest [s]\n0,2,1\n1,3,-0.5\n")
+    table = read_table(path)
+    assert table.metrics.names == ("solve",)
+    (remark,) = table.remarks
+    assert remark.startswith("rest is left out: -0.5 s of rank 1")
+
+
 TAU = """{functions} templated_functions_MULTI_TIME
 # Name Calls Subrs Excl Incl ProfileCalls # <metadata></metadata>
 ".TAU application" 1 2 {own} 9000000 0 GROUP="TAU_USER"

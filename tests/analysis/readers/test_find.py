@@ -207,6 +207,19 @@ def test_several_files_are_one_experiment(tmp_path: Path) -> None:
     assert read_experiment(tmp_path).series == experiment.series
 
 
+@pytest.mark.parametrize(
+    "other", ["[section]\nkey = 1\n", '[project]\nname = "a"\n', '{"a": 1}\n', "[1, 2]\n", "a, b\n"]
+)
+def test_other_files_beside_an_experiment_are_left_out(tmp_path: Path, other: str) -> None:
+    """Such as the settings that a viewer of profiles leaves, whatever they begin with."""
+    (tmp_path / "times.csv").write_text("p,time\n2,1\n4,2\n")
+    (tmp_path / "other.ini").write_text(other)
+    experiment = read_experiment(tmp_path)
+    assert len(experiment.series) == 1
+    (remark,) = experiment.warnings
+    assert "left out other.ini" in remark
+
+
 def test_the_table_of_collected_runs_is_passed_over_in_silence(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(text(SMALL))
     (tmp_path / "collected.json").write_text(
@@ -313,3 +326,15 @@ def test_formats_are_found_by_content(tmp_path: Path, writer: str, mark: str, en
     found = recognise(file, EXPERIMENT_FORMATS)
     assert found is EXPERIMENT_FORMATS[name]
     assert read_experiment(file).series == SMALL.series()
+
+
+def test_files_that_begin_like_a_format_are_no_results(tmp_path: Path) -> None:
+    write_night(tmp_path)
+    (tmp_path / "tox.ini").write_text("[timers]\nsolve = 3\n")
+    (tmp_path / "settings.json").write_text('{"timers": {"solve": true}}')
+    (tmp_path / "list.json").write_text("[1, 2]")
+    history = read_history(tmp_path)
+    assert {each.name.case for each in history.series} == {CASE}
+    assert history.warnings == (
+        f"{tmp_path}: left out list.json, settings.json, tox.ini (different format).",
+    )

@@ -66,7 +66,7 @@ APART: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "an argument": (
         {"spec": LOOP, "environment": environment("solve.py", "--size", "10")},
         {"spec": LOOP, "environment": environment("solve.py", "--size", "20")},
-        "solve.py --size 20",
+        "--size 20",
     ),
     "a sweep": (
         {"scheduler": {"HINDMOST_CONFIGURATION": '{"ranks": 3, "width": 1}'}},
@@ -213,7 +213,7 @@ def test_a_solve_to_a_tolerance_is_named_by_it(write: Write) -> None:
 
 def test_a_session_of_a_notebook_is_no_argument(write: Write) -> None:
     run = write(spec=LOOP, environment=environment("/x/ipykernel_launcher.py", "-f", "/tmp/k.json"))
-    assert command_of(run) == "ipykernel_launcher.py"
+    assert command_of(run) == ["ipykernel_launcher.py"]
 
 
 def test_parameters_reach_the_file(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -211,6 +214,31 @@ def test_lines_stand_out_and_neighbours_differ_in_grey(
     greys = [lightness(colour) for colour in lines]
     assert min(abs(grey - paper) for grey in greys) > 35
     assert min(abs(a - b) for a, b in pairwise(greys[:3])) > 7
+
+
+def test_the_distributions_matplotlib_beside_that_of_pip_is_no_matter(tmp_path: Path) -> None:
+    """Its mpl_toolkits, which belong to another version, come first then."""
+    for name, text in {"": "", "mplot3d": "raise ImportError('of another version')\n"}.items():
+        package = tmp_path / "mpl_toolkits" / name
+        package.mkdir()
+        (package / "__init__.py").write_text(text)
+    draw_one = (
+        "import sys; from pathlib import Path\n"
+        "from hindmost.analysis.show.figure_style import new_figure, save\n"
+        "with new_figure(2.0) as (figure, axes): axes.plot([1, 2]); save(figure, Path('one.png'))\n"
+        "import mpl_toolkits; print(mpl_toolkits.__file__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", draw_one],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.stdout.strip() == str(tmp_path / "mpl_toolkits" / "__init__.py")
+    assert done.stderr == ""
+    assert (tmp_path / "one.png").exists()
 
 
 def test_choices_that_a_run_has_not_are_refused(run_file: Path) -> None:

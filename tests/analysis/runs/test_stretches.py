@@ -21,7 +21,7 @@ from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
-from hindmost.analysis.runs.straggler import rank_times
+from hindmost.analysis.runs.straggler import verdict_of
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.cli import main
@@ -226,15 +226,15 @@ def test_quickest_iterations_that_do_not_agree_blame_no_rank(
     work[:, 1, 1] = np.random.default_rng(3).uniform(1e-3, 9e-3, BODIES)
     run = run_of(tmp_path, own_header, work, alike=True)
     first, second = sorted(stretches_of(run), key=lambda each: each.after, reverse=True)
-    np.testing.assert_allclose(first.quickest_s, [2e-3, 1e-3, 1e-3], rtol=1e-5)
+    np.testing.assert_allclose(first.quickest.whole_s, [2e-3, 1e-3, 1e-3], rtol=1e-5)
     lowest_s = np.quantile(work[:, 1, 1], 0.05)
-    np.testing.assert_allclose(second.quickest_s, (2e-3 + lowest_s) / 3, rtol=1e-5)
-    assert (first.unsure, second.unsure) == (False, True)
+    np.testing.assert_allclose(second.quickest.whole_s, (2e-3 + lowest_s) / 3, rtol=1e-5)
+    assert (first.quickest.unsure, second.quickest.unsure) == (False, True)
     # What takes longer than a disturbance of each iteration explains is told although they differ.
     work[:, 1, 1] += 3e-3
     run = run_of(folder_in(tmp_path), own_header, work, alike=True)
     (second,) = (each for each in stretches_of(run) if each.after == second.after)
-    np.testing.assert_allclose(second.quickest_s, [1e-3, lowest_s + 3e-3, 1e-3], rtol=1e-5)
+    np.testing.assert_allclose(second.quickest.whole_s, [1e-3, lowest_s + 3e-3, 1e-3], rtol=1e-5)
 
 
 EVERY = 10
@@ -266,24 +266,26 @@ def test_a_delay_is_named_in_its_stretch_where_others_disturb_the_run(
     taken = Finding(
         file="", code="cores-taken", severity="error", text="", advice="", doubts=(Topic.TIMES,)
     )
+    places = stretches_of(run)
     found = AttachedRun(
         run=run,
         attached={},
-        times=rank_times(run),
-        stretches=stretches_of(run),
+        verdict=verdict_of(run, places),
+        stretches=places,
         findings=(taken,),
     )
     ends = ["left in step (a.c:20)", "sum in step (a.c:30)"]
     where = f"between {ends[1 - stretch]} and {ends[stretch]}"
     if kind == "none":
-        assert found.straggler is None or found.doubt()
+        assert found.straggler is None
     if kind in ("none", "constant"):
         assert found.grown() == []
     if kind != "every":
         assert found.recurring() == []
     if kind == "constant":
-        said = f"Rank {rank} is the straggler in its quickest iterations, too: it spends "
-        assert found.who().startswith(said)
+        assert found.straggler == rank
+        assert found.who().startswith(f"Rank {rank} is the straggler: it works ")
+        assert "times as long as the others (median) in the quickest iterations" in found.who()
         assert f"of its extra work lies {where}." in found.who()
     elif kind == "every":
         (said,) = found.recurring()

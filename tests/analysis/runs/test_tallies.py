@@ -76,7 +76,7 @@ def test_together_or_alone_is_the_same(
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(threads)))
     alone = open_run(file)
     apart = {wanted: tallied(alone, wanted) for wanted in wanted_of(alone)}
-    assert len(apart) == 5
+    assert len(apart) == 4
     run = open_run(file)
     read.clear()
     read_together(run, apart)

@@ -21,7 +21,7 @@ from hindmost.harness.attach.program import *
 # A shell that runs the tests in the background has them ignore this signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 blocked = hold_signals()
-status = run_program(sys.argv[1:], dict(os.environ), blocked)
+status = run_program(sys.argv[1:], dict(os.environ), blocked).status
 release_signals(blocked)
 sys.exit(end_as(status))
 """

@@ -10,7 +10,7 @@ import pytest
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.attach.environment import export_lines, variables
-from hindmost.harness.attach.settings import AttachRequest, memory_bytes
+from hindmost.harness.attach.settings import AttachRequest, iteration_call, memory_bytes
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.verbs import attach
@@ -61,6 +61,31 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
 def test_what_cannot_be_done_is_refused(given: dict[str, int | str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         AttachRequest(out=OUT, **given).text(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "solve",
+        "solve (cg.c:98)",
+        "solve (cg.c:98) #2",
+        "app::Solver::step",
+        "app::Field<double, ns::Grid<3>>::step",
+        "ns::operator<<",
+        "main::{lambda(int)#1}::operator()",
+        "__hydro_MOD_step",
+        "hydro::step",
+        "Solver.run.<locals>.step",
+        "<module> (heat.py:29)",
+        "liba.so.1+0x70",
+    ],
+)
+def test_names_of_loops_may_have_what_programs_contain(name: str) -> None:
+    assert iteration_call(name) == (name, 1)
+    assert iteration_call(f"{name}:3") == (name, 3)
+    assert "\niterate auto\nnth 1\n" in AttachRequest(out=OUT, iterate_at=name).text(None)
+    with pytest.raises(UsageError, match="'0' is not a number of calls"):
+        iteration_call(f"{name}:0")
 
 
 def test_injected_noise_is_one_line_and_one_a_range() -> None:

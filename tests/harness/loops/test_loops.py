@@ -18,7 +18,7 @@ from hindmost.harness.loops.choice import (
 )
 from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph
 from hindmost.harness.loops.names import short
-from hindmost.harness.loops.tree import ContextCalls, begins_at_entry
+from hindmost.harness.loops.tree import begins_at_entry
 
 
 def at(function: int, depth: int = 0) -> Signature:
@@ -32,6 +32,7 @@ def loop(iterations: int, *, inside: Signature | None = None, **other: Any) -> S
         iterations=iterations,
         entries=1,
         share=0.9,
+        seconds=1e-3,
         effective=float(iterations),
         trips=iterations,
         constant=1.0,
@@ -147,6 +148,12 @@ def test_a_loop_by_its_name() -> None:
         assert chosen is not None
         assert (chosen.parts, chosen.iterations) == ((INNER,), 100)
     assert named_loop("nowhere", 1, names, candidates) is None
+    names = {OUTER: "app::Driver::run (main.cpp:7)", INNER: "app::Solver::operator (cg.cpp:9)"}
+    for name in ("app::Driver::run", "app::Driver::run (main.cpp:7)", "app::Driver<int, 3>::run"):
+        chosen = named_loop(name, 1, names, candidates)
+        assert chosen is not None
+        assert chosen.parts == (OUTER,)
+    assert named_loop("Other::run", 1, names, candidates) is None
 
 
 # 0 -> 1 -> 2 -> 3 -> 4, with 3 -> 2 and 4 -> 1: a loop in a loop; 5 leads out of both.
@@ -203,13 +210,12 @@ def test_templates_and_parameters_are_left_out() -> None:
 def test_iterations_begin_where_control_enters(
     contexts: str, begins: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    number = np.frombuffer(contexts.encode(), np.uint8)
-    time = np.arange(number.size)
-    calls = ContextCalls(
-        context=number.astype(np.uint32),
-        begin_ns=time,
-        end_ns=time + 1,
-        writes=np.zeros(number.size, np.bool_),
+    context = np.frombuffer(contexts.encode(), np.uint8).astype(np.uint32)
+    found = begins_at_entry(
+        np.array(begins),
+        np.array([1]),
+        np.array([context.size - 1]),
+        context,
+        lambda wanted: np.flatnonzero(context == wanted),
     )
-    found = begins_at_entry(np.array(begins), np.array([1]), np.array([number.size - 1]), calls)
     assert found.tolist() == list(expected)

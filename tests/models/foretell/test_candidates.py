@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
-from hindmost.models.foretell.candidates import REACH, Candidate
+from hindmost.models.foretell.candidates import REACH, Candidate, three_parts
 from hindmost.models.foretell.held_out import hold_out
 
 POINTS = np.array([3.0, 6.0, 10.0, 24.0, 40.0, 96.0])
@@ -19,9 +20,8 @@ Growth = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 EXACT: dict[Candidate, Growth] = {
     Candidate.SAME: lambda p: 7.0 + 0.0 * p,
     Candidate.LINE: lambda p: 80.0 + 2.0 * p,
-    Candidate.PROPORTIONAL: lambda p: 3e-6 * p,
-    Candidate.SHARED: lambda p: 1e5 / p,
-    Candidate.NORMAL_FORM: lambda p: 5.0 + 0.01 * p * np.log2(p) ** 2,
+    Candidate.POWER: lambda p: 3e-6 * p**1.7,
+    Candidate.PARTS: lambda p: 5.0 + 700.0 / p + 0.3 * np.sqrt(p),
 }
 
 
@@ -31,9 +31,25 @@ def test_a_candidate_is_exact_for_its_own_growth(candidate: Candidate) -> None:
     trials = hold_out(POINTS, growth(POINTS)[None], AT)
     number = list(Candidate).index(candidate)
     assert np.exp(trials.predicted[0, number]) == pytest.approx(float(growth(np.array(AT))))
-    # So are the held-out points, where enough points are known.
-    known = POINTS.size - 1 - np.arange(trials.distance.shape[1])
-    np.testing.assert_allclose(trials.errors[0, known >= 5, number], 0.0, atol=1e-9)
+    # So are the held-out points.
+    there = trials.distance[0] > 0.0
+    assert there.sum() == 3
+    np.testing.assert_allclose(trials.errors[0, there, number], 0.0, atol=1e-9)
+
+
+def test_parts_are_those_of_non_negative_least_squares() -> None:
+    """Against scipy's, of relative errors, for series that rise, fall, do both, or are erratic."""
+    random = np.random.default_rng(3)
+    shapes = np.stack(
+        [POINTS, 900.0 / POINTS, 50.0 / POINTS + POINTS**0.5, POINTS**2, np.ones_like(POINTS)]
+    )
+    values = np.repeat(shapes, 20, axis=0) * np.exp(0.5 * random.normal(size=(100, POINTS.size)))
+    x = np.append(POINTS, AT) / POINTS[-1]
+    parts = np.column_stack([np.ones_like(x), 1.0 / x, np.sqrt(x)])
+    for row, grown in zip(values, three_parts(POINTS, values, AT), strict=True):
+        factors, _ = nnls(parts[:-1] / row[:, None], np.ones(POINTS.size))
+        ends = parts[[-1, -2]] @ factors
+        assert grown == pytest.approx(np.log(ends[0] / ends[1]), abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_blocks_add_up_to_numpys_moments_and_slopes() -> None:
 def test_of_ranks_that_come_last_together_none_is_the_last_one() -> None:
     alike = lateness(np.ones((200, 4)), ["a"] * 4)
     assert alike.last.tolist() == [0] * 4
-    assert alike.chance == 1.0
+    assert alike.chance_of(0) == 1.0
     # Two of a node at once, then two of different nodes; they share what the third waits.
     found = lateness(np.array([[5.0, 5.0, 2.0], [4.0, 1.0, 4.0]]), ["a", "a", "b"])
     assert found.last.tolist() == [0, 0, 0]
@@ -96,10 +96,11 @@ def test_one_rank_and_one_node_cost_nobody_anything() -> None:
 def test_chance_is_told_from_a_culprit() -> None:
     random = np.random.default_rng(1)
     work = random.random((400, 32))
-    assert lateness(work, ["n"] * 32).chance > 0.05
+    alike = lateness(work, ["n"] * 32)
+    assert min(map(alike.chance_of, range(32))) > 0.05
     work[:, 7] += 0.05
     found = lateness(work, ["n"] * 32)
-    assert found.chance < 1e-3
+    assert found.chance_of(7) < 1e-3
     assert {each.criterion: each for each in extrema_of(found, None)}["most often last"].ranks[
         0
     ] == 7

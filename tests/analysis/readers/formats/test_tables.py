@@ -12,6 +12,7 @@ from tests.analysis.readers.history_files import TABLE, by_name
 from hindmost.analysis.readers.experiment import Experiment
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.readers.read import read_experiment, read_history
+from hindmost.analysis.readers.text_tables import HOST, RANK, name_and_unit, role_of
 from hindmost.errors import DataError, UsageError
 
 
@@ -109,8 +110,8 @@ def test_rows_of_another_length_are_left_out(tmp_path: Path) -> None:
             "line 2: 'fast' in column 'time' is not a number. Leave a field empty",
         ),
         (
-            "p,host,value\n4,a,1\n",
-            "line 2: 'a' in column 'host' is not a number.*not a parameter, name.*--parameter",
+            "p,compiler,value\n4,a,1\n",
+            "line 2: 'a' in column 'compiler' is not a number.*not a parameter, name.*--parameter",
         ),
         ("kernel,value\na,1\n", "the columns are kernel, value; a table"),
         ("p,kernel,region,time\n4,a,b,1\n", "more than one column for the kernel"),
@@ -121,6 +122,93 @@ def test_rows_of_another_length_are_left_out(tmp_path: Path) -> None:
 def test_faults_say_line_and_remedy(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "unit"),
+    [
+        ("time [s]", "time", "s"),
+        ("Compute(s)", "Compute", "s"),
+        ("min_time (seconds)", "min_time", "seconds"),
+        ("bandwidth (MB/s)", "bandwidth", "MB/s"),
+        ("latency (us)", "latency", "us"),
+        ("rate [things per fortnight]", "rate", "things per fortnight"),
+        ("rate (GFLOP/s)", "rate", "GFLOP/s"),
+        ("time (mean)", "time (mean)", ""),
+        ("f(x)", "f(x)", ""),
+        ("(s)", "(s)", ""),
+        ("wait (rank 0)", "wait (rank 0)", ""),
+    ],
+)
+def test_units_stand_in_brackets_or_parentheses(column: str, name: str, unit: str) -> None:
+    assert name_and_unit(column) == (name, unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("MPI Rank", RANK),
+        ("rank_id", RANK),
+        ("RankId", RANK),
+        ("hostname", HOST),
+        ("Node", HOST),
+        ("job_id", "identifier"),
+        ("seed", "identifier"),
+        ("Trial", "repetition"),
+        ("cpu", "place"),
+        *((name, None) for name in ("ranks", "nodes", "threads", "time", "idle")),
+    ],
+)
+def test_columns_that_are_no_measurement_have_their_usual_names(
+    name: str, role: str | None
+) -> None:
+    assert role_of(name) == role
+
+
+@pytest.mark.parametrize("asked", ["size", "size (bytes)"])
+def test_a_parameter_is_named_with_or_without_its_unit(tmp_path: Path, asked: str) -> None:
+    """As of point-to-point benchmarks, whose first size is 0."""
+    text = "size (bytes),time (us),rate (MB/s)\n" + "".join(
+        f"{size},{1.0 + size},{2.0 + size}\n" for size in (0, 4, 8)
+    )
+    experiment = read(tmp_path, text, asked)
+    assert experiment.parameters == ("size",)
+    assert [(each.metric, each.unit) for each in experiment.series] == [
+        ("time", "us"),
+        ("rate", "MB/s"),
+    ]
+    assert experiment.series[0].points.tolist() == [[4.0], [8.0]]
+    (remark,) = experiment.warnings
+    assert "line 2: size = 0; a parameter must be above zero" in remark
+    one = read_experiment(tmp_path / "table", format="csv", parameters=asked, metric="time (us)")
+    assert [each.metric for each in one.series] == ["time"]
+
+
+def test_identifiers_hosts_and_repetitions_are_no_metrics(tmp_path: Path) -> None:
+    text = "job_id,ranks,hostname,run,time [s]\n" + "".join(
+        f"{9000 + 7 * ranks + run},{ranks},n{run},{run},{1.0 / ranks}\n"
+        for ranks in (1, 2, 4)
+        for run in (1, 2)
+    )
+    experiment = read(tmp_path, text)
+    assert experiment.parameters == ("ranks",)
+    (series,) = experiment.series
+    assert (series.kernel, series.metric) == ("<root>", "time")
+    np.testing.assert_array_equal(series.values, [[1.0, 1.0], [0.5, 0.5], [0.25, 0.25]])
+    assert "job_id, hostname left out" in experiment.warnings[0]
+
+
+def test_texts_separate_kernels(tmp_path: Path) -> None:
+    text = "ranks,solver,time\n" + "".join(
+        f"{ranks},{solver},{ranks * len(solver)}\n"
+        for ranks in (1, 2)
+        for solver in ("cg", "gmres")
+    )
+    experiment = read(tmp_path, text)
+    assert {each.kernel: each.values.ravel().tolist() for each in experiment.series} == {
+        "<root>, solver = cg": [2.0, 4.0],
+        "<root>, solver = gmres": [5.0, 10.0],
+    }
 
 
 def test_a_parameter_that_no_column_has_lists_the_columns(tmp_path: Path) -> None:
@@ -244,3 +332,49 @@ def test_what_is_no_measurement_is_left_out_by_name(tmp_path: Path) -> None:
 def test_tables_of_no_use(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_history(write_table(tmp_path, text), format="csv")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("texts", [("0,5", "12,132"), ("0.5", "12.132")])
+def test_a_table_shows_its_decimal_mark(
+    tmp_path: Path, separator: str, texts: tuple[str, str]
+) -> None:
+    rows = [["date", "solve [s]"], ["2025-01-01", texts[0]], ["2025-01-02", texts[1]]]
+    lines = [separator.join(f'"{field}"' for field in row) for row in rows]
+    (series,) = read_history(write_table(tmp_path, "\n".join(lines) + "\n")).series
+    assert series.values.tolist() == [0.5, 12.132]
+
+
+LABELS = {
+    "build_number": [4711.0, 4712.0, 4715.0],
+    "build": [17.0, 18.0, 21.0],
+    "pid": [9120.0, 311.0, 4410.0],
+    "jobId": [77.0, 80.0, 90.0],
+    "seed": [42.0, 42.0, 7.0],
+    "finished": [1735693200.0, 1735779600.0, 1735866000.0],
+    "started_ms": [1735693200e3, 1735779600e3, 1735866000e3],
+}
+METRICS = {
+    "build": [17.5, 18.25, 17.0],
+    "run": [120.0, 118.0, 121.0],
+    "iterations": [300.0, 301.0, 305.0],
+    "grid": [5.0, 6.0, 7.0],
+    "memory": [571432960.0, 571432960.0, 571500000.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_metric"),
+    [
+        *((name, values, False) for name, values in LABELS.items()),
+        *((name, values, True) for name, values in METRICS.items()),
+    ],
+)
+def test_numbers_that_name_or_date_a_run_are_no_metrics(
+    tmp_path: Path, name: str, values: list[float], is_metric: bool
+) -> None:
+    rows = [f"2025-01-0{at + 1},10.{at},{value!r}" for at, value in enumerate(values)]
+    table = "\n".join([f"date,solve,{name}", *rows]) + "\n"
+    history = read_history(write_table(tmp_path, table))
+    assert {each.name.timer for each in history.series} == {"solve", *([name] if is_metric else [])}
+    assert any("not a measurement" in each for each in history.warnings) is not is_metric

@@ -1,0 +1,245 @@
+/* Whether the recorder is in all ranks of the program. Included once, by attached.h.
+ *
+ * A launcher may start some ranks with hindmost and others without it, or the loader may not find the recorder on
+ * some. A rank without it takes part in nothing of ours, so that a collective would hang, and its program could
+ * receive a message that is not for it. So rank 0 announces itself in a file that attached ranks know, the board;
+ * each that finds it there sends it one message; rank 0 answers those it has heard from, whether these are all. No
+ * message goes to a rank that has not shown that it is attached.
+ *
+ * The board is the file of settings of rank 0. Its lines "begun JOB SIZE TOKEN", "closed TOKEN" and "said JOB
+ * SECONDS PROCESS" mean nothing to who reads settings. */
+#define SUFFIX ".settings"
+enum { HEAR_TAG = 17, MOST_LISTED = 8, SAID_SECONDS = 60 };
+static const int64_t PATIENCE_NS = 10000000000; /* since the last rank was heard */
+static const int64_t LATE_NS = 200000000;       /* for messages that were sent before the board was closed */
+
+/* What one launcher started has this in common, where the launcher tells. */
+static void name_job(char *job, size_t room) {
+  static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID"};
+  size_t size = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *value = getenv(names[i]);
+    for (const char *at = value ? value : ""; *at && size < room - 2; at++) job[size++] = isgraph((unsigned char)*at) ? *at : '_';
+    job[size++] = ';';
+    if (size > room - 2) break;
+  }
+  job[size] = 0;
+}
+
+/* Returns the number of the system's error, 0 if there was none. */
+__attribute__((format(printf, 1, 2))) static int write_on_board(const char *format, ...) {
+  char line[1024];
+  va_list words;
+  va_start(words, format);
+  int size = vsnprintf(line, sizeof line, format, words);
+  va_end(words);
+  int fd = open(attached.board, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return errno;
+  ssize_t written;
+  do written = write(fd, line, (size_t)size);
+  while (written < 0 && errno == EINTR);
+  int failure = written == size ? 0 : written < 0 ? errno : ENOSPC;
+  close(fd);
+  return failure;
+}
+
+/* What stands on the board; it is opened anew, so that a network's file system shows what others wrote. */
+static void read_board(void (*take)(char *line, void *to), void *to) {
+  char *line = NULL;
+  size_t room = 0;
+  FILE *file = fopen(attached.board, "re");
+  if (!file) return;
+  while (getline(&line, &room, file) > 0) {
+    line[strcspn(line, "\n")] = 0;
+    take(line, to);
+  }
+  free(line);
+  fclose(file);
+}
+
+/* ---- one voice ---- */
+
+struct voice {
+  char job[256], process[320];
+  long now;
+  int decided, is_mine;
+};
+
+static void take_voice(char *line, void *to) {
+  struct voice *voice = to;
+  char job[256], process[320];
+  long at;
+  if (voice->decided || sscanf(line, "said %255s %ld %319s", job, &at, process) != 3) return;
+  if (strcmp(job, voice->job) || voice->now - at > SAID_SECONDS) return;
+  voice->decided = 1;
+  voice->is_mine = !strcmp(process, voice->process);
+}
+
+/* Whether this rank is the one to speak: the first, or without it the one that wants to say something first. Where no
+ * rank 0 has made the board, the others have one of their own. */
+static int has_the_word(void) {
+  struct voice voice = {.now = (long)time(NULL)};
+  char host[256] = "host";
+  if (!assigned_rank()) return 1;
+  size_t size = strlen(attached.board);
+  if (access(attached.board, F_OK) && size > sizeof SUFFIX && size + 8 < sizeof attached.board) {
+    strcpy(attached.board + size - strlen(SUFFIX), "-said" SUFFIX);
+    close(open(attached.board, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  }
+  name_job(voice.job, sizeof voice.job);
+  gethostname(host, sizeof host - 1);
+  snprintf(voice.process, sizeof voice.process, "%s:%d", host, (int)getpid());
+  write_on_board("said %s %ld %s\n", voice.job, voice.now, voice.process);
+  read_board(take_voice, &voice);
+  return !voice.decided || voice.is_mine;
+}
+
+/* A sentence for the person, at once and also where nobody waits (`--print env`): why nothing will be recorded. */
+__attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...) {
+  char line[3 * PATH_MAX];
+  va_list words;
+  if (!has_the_word()) return;
+  va_start(words, format);
+  vsnprintf(line, sizeof line, format, words);
+  va_end(words);
+  attached.tells = 1;
+  tell("refused\t%d", (int)getpid());
+  dprintf(STDERR_FILENO, "hindmost: %s\n", line);
+}
+
+/* ---- all ranks, or not ---- */
+
+static const char START_ALL[] =
+    "Either hindmost did not start the others, or it cannot be loaded into them. Start each part of the program with "
+    "'hindmost attach', or its launcher: hindmost attach --out FOLDER -- mpiexec ...";
+
+struct notice {
+  char job[256], token[400];
+  int size;
+};
+
+static void take_notice(char *line, void *to) {
+  struct notice *open = to;
+  char job[256], token[400];
+  int size;
+  if (sscanf(line, "begun %255s %d %399s", job, &size, token) == 3 && size == open->size && !strcmp(job, open->job))
+    memcpy(open->token, token, sizeof token);
+  else if (sscanf(line, "closed %399s", token) == 1 && !strcmp(token, open->token))
+    *open->token = 0;
+}
+
+static void rest(int64_t ns) {
+  struct timespec time = {0, ns};
+  nanosleep(&time, NULL);
+}
+
+/* Ranks as in "1, 2, 3": those whose request is still open. */
+static void list_open(char *list, size_t room, const MPI_Request requests[], int count) {
+  size_t size = 0;
+  int listed = 0;
+  *list = 0;
+  for (int i = 0; i < count; i++) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    if (listed++ == MOST_LISTED) {
+      snprintf(list + size, room - size, ", ...");
+      return;
+    }
+    size += (size_t)snprintf(list + size, room - size, "%s%d", listed > 1 ? ", " : "", i + 1);
+  }
+}
+
+/* Rank 0: whether it heard from all others. */
+static int hear_all(int tag) {
+  struct notice notice = {.size = attached.size};
+  struct timespec calendar;
+  int others = attached.size - 1, heard = 0, verdict, new;
+  char host[256] = "host", missing[256];
+  MPI_Request *requests = malloc((size_t)others * sizeof *requests), request;
+  int *places = malloc((size_t)others * sizeof *places);
+  if (!requests || !places) others = 0;
+  gethostname(host, sizeof host - 1);
+  clock_gettime(CLOCK_REALTIME, &calendar);
+  name_job(notice.job, sizeof notice.job);
+  snprintf(notice.token, sizeof notice.token, "%s:%d:%lld", host, (int)attached.pid,
+           (long long)calendar.tv_sec * 1000000000 + calendar.tv_nsec);
+  for (int i = 0; i < others; i++) PMPI_Irecv(NULL, 0, MPI_BYTE, i + 1, tag, MPI_COMM_WORLD, &requests[i]);
+  int unwritten = write_on_board("begun %s %d %s\n", notice.job, notice.size, notice.token), closed = unwritten;
+  for (int64_t until = system_now() + (closed ? 0 : PATIENCE_NS); heard < others;) {
+    PMPI_Testsome(others, requests, &new, places, MPI_STATUSES_IGNORE);
+    if (new > 0) {
+      heard += new;
+      if (!closed) until = system_now() + PATIENCE_NS;
+    } else if (system_now() < until)
+      rest(100000);
+    else if (!closed) {
+      closed = 1;
+      write_on_board("closed %s\n", notice.token);
+      until = system_now() + LATE_NS;
+    } else
+      break;
+  }
+  if (!closed) write_on_board("closed %s\n", notice.token);
+  verdict = requests && places && heard == attached.size - 1;
+  if (unwritten)
+    refuse("Nothing will be recorded of %s: %s: %s. Choose another --out.", own_name(), attached.board, strerror(unwritten));
+  else if (!verdict) {
+    list_open(missing, sizeof missing, requests, others);
+    refuse("Nothing will be recorded of %s: the recorder answered on %d of its %d ranks, and for %d s not on rank %s. %s",
+           own_name(), heard + 1, attached.size, (int)(PATIENCE_NS / 1000000000), missing, START_ALL);
+  }
+  for (int i = 0; i < others; i++) {
+    if (requests[i] == MPI_REQUEST_NULL) {
+      PMPI_Isend(&verdict, 1, MPI_INT, i + 1, tag, MPI_COMM_WORLD, &request);
+      PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      PMPI_Cancel(&requests[i]);
+      PMPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
+  }
+  free(requests);
+  free(places);
+  return verdict;
+}
+
+/* Another rank: what rank 0 answers; no if it does not announce itself, or has given up. */
+static int be_heard(int tag) {
+  struct notice notice = {.size = attached.size};
+  int verdict = 0, done = 0;
+  MPI_Request request;
+  name_job(notice.job, sizeof notice.job);
+  int64_t until = system_now() + PATIENCE_NS, pause = 500000;
+  for (;; rest(pause), pause = pause < 50000000 ? pause * 2 : pause) {
+    read_board(take_notice, &notice);
+    if (*notice.token) break;
+    if (system_now() < until) continue;
+    refuse("Nothing will be recorded of %s: rank %d of its %d ranks has the recorder, and waited %d s for a sign of it from "
+           "rank 0 in %s. %s", own_name(), attached.rank, attached.size, (int)(PATIENCE_NS / 1000000000), attached.out,
+           START_ALL);
+    return 0;
+  }
+  PMPI_Send(NULL, 0, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
+  PMPI_Irecv(&verdict, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, &request);
+  for (until = 0; !done; rest(100000)) {
+    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done || (until && system_now() < until)) continue;
+    if (until) {
+      read_board(take_notice, &notice);
+      if (!*notice.token) { /* it was closed a while ago, and nothing came */
+        PMPI_Cancel(&request);
+        PMPI_Wait(&request, MPI_STATUS_IGNORE);
+        return 0;
+      }
+    }
+    until = system_now() + PATIENCE_NS;
+  }
+  return verdict;
+}
+
+/* After MPI_Init and before the first collective: whether all ranks will take part in it. */
+static int all_are_attached(void) {
+  int *most = NULL, is_set = 0;
+  if (attached.size == 1) return 1;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
+  int tag = is_set ? *most - HEAR_TAG : 32767 - HEAR_TAG;
+  return attached.rank ? be_heard(tag) : hear_all(tag);
+}

@@ -1,0 +1,215 @@
+"""A bound of the time that the next iterations of a loop take, and whether that much is left.
+
+Nothing is assumed of the program, of the law of its times, or of how many iterations there will be.
+Adding up small probabilities of an overrun, each from a fitted tail, stops far too early where
+every tenth iteration writes output: one bound for the next k iterations together is shorter and
+safer (docs/validation.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.text import seconds
+
+LONGEST_SUM = 32
+"""Iterations in a row whose sums are kept; more in a row are bounded piece by piece."""
+RESERVE = 1.25
+"""What is kept free: the largest of the past, and a quarter more."""
+RECENT = 11
+"""Iterations whose median is the present level."""
+LONG = 2.0
+"""An iteration is long from this many times the level on."""
+MIN_GAP = 4
+"""Fewest iterations from one output to the next; a slower machine has long ones in a row."""
+EVEN = 1.25
+"""Distances are even if the largest is at most this times the shortest."""
+
+
+class LargestSums:
+    """The largest sum of k iterations in a row so far, for every k; its memory is constant."""
+
+    def __init__(self) -> None:
+        self._last: deque[float] = deque(maxlen=LONGEST_SUM)  # the newest first
+        self._largest = np.zeros(LONGEST_SUM)  # [k - 1]: of k in a row
+
+    def observe(self, ratio: float) -> None:
+        """Observe an iteration."""
+        self._last.appendleft(ratio)
+        sums = np.cumsum(self._last)
+        np.maximum(self._largest[: sums.size], sums, out=self._largest[: sums.size])
+
+    def of(self, k: int) -> float:
+        """Return the largest sum of k in a row; k without any.
+
+        If fewer are kept, it is an upper limit of that sum.
+        """
+        kept = len(self._last)
+        if not kept:
+            return float(k)
+        whole, rest = divmod(k, kept)
+        return float(whole * self._largest[kept - 1] + (self._largest[rest - 1] if rest else 0.0))
+
+
+class NextIterations:
+    """How long the next k iterations take at most: a quarter more than any k in a row so far.
+
+    Long iterations that come periodically (output, regridding, load balancing) are kept apart,
+    since otherwise their time is kept free before every iteration. They are periodic if their last
+    3 to 5 distances are even, either in iterations or in seconds, as codes write every n-th step or
+    every half hour. The next one is expected no sooner than after 0.9 of the shortest distance;
+    from then on a quarter more than the longest of the last 20 is kept free for it. With other
+    distances, as those of a machine's stalls, long iterations are iterations like all.
+
+    The whole history counts, not a window: what overruns a limit is a coincidence that may have
+    come only once before.
+    """
+
+    def __init__(self) -> None:
+        self._all, self._usual = LargestSums(), LargestSums()
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._excess: deque[float] = deque(maxlen=20)  # of long ones over the level, in levels
+        self._gaps: deque[tuple[int, float]] = deque(
+            maxlen=5
+        )  # (iterations, seconds) between long ones
+        self._elapsed_s = 0.0
+        self._last_long: tuple[int, float] | None = None  # its number, and when it ended
+        self.observed = 0
+
+    @property
+    def level(self) -> float:
+        """Median of the last iterations, without long ones; 1 before the first."""
+        return float(np.median(self._recent)) if self._recent else 1.0
+
+    def observe(self, measured_s: float, expected_s: float = 1.0) -> None:
+        """Observe the time of an iteration.
+
+        Parameters
+        ----------
+        measured_s : float
+        expected_s : float
+            What a model of the program expected, above 0; without a model the same for all.
+        """
+        ratio = measured_s / expected_s
+        self._all.observe(ratio)
+        is_long = len(self._recent) > 2 and ratio > LONG * self.level
+        if is_long:
+            if self._last_long is not None:
+                number, ended_s = self._last_long
+                # The distance in seconds ends where the long iteration begins.
+                self._gaps.append((self.observed + 1 - number, self._elapsed_s - ended_s))
+            self._last_long = (self.observed + 1, self._elapsed_s + measured_s)
+            self._excess.append(ratio / self.level - 1.0)
+        if not is_long or (self._gaps and self._gaps[-1][0] < MIN_GAP):
+            self._usual.observe(ratio)
+            self._recent.append(ratio)
+        self.observed += 1
+        self._elapsed_s += measured_s
+
+    def bound_s(self, k: int = 1, expected_s: float = 1.0) -> float:
+        """Return the time that the next k iterations take at most, in seconds.
+
+        Before one was observed, this is a quarter more than expected.
+
+        Parameters
+        ----------
+        k : int
+            At least 1: one more than those that still begin after the program was told to stop.
+        expected_s : float
+            Expected time of one of them.
+        """
+        if not self._are_periodic():
+            return RESERVE * self._all.of(k) * expected_s
+        needed = self._usual.of(k)
+        if self._may_be_long(k, expected_s):
+            needed += max(self._excess) * self.level
+        return RESERVE * needed * expected_s
+
+    def _are_periodic(self) -> bool:
+        if len(self._gaps) < 3 or min(iterations for iterations, _ in self._gaps) < MIN_GAP:
+            return False
+        return any(
+            max(distances) <= EVEN * min(distances) for distances in zip(*self._gaps, strict=True)
+        )
+
+    def _may_be_long(self, k: int, expected_s: float) -> bool:
+        assert self._last_long is not None
+        number, ended_s = self._last_long
+        iterations, gap_s = (min(distances) for distances in zip(*self._gaps, strict=True))
+        soon_s = self._elapsed_s - ended_s + k * self.level * expected_s
+        return bool(self.observed - number + k >= 0.9 * iterations and soon_s >= 0.9 * gap_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLeft:
+    """Whether the time that is left suffices for another iteration; true in an ``if`` if it does.
+
+    Attributes
+    ----------
+    start : bool
+    left_s : float
+        Time until the limit.
+    needed_s : float
+        Upper bound of the next iteration, and of what precedes and follows it until the end.
+    known : bool
+        Whether the bound rests on iterations that were observed.
+    """
+
+    start: bool
+    left_s: float
+    needed_s: float
+    known: bool
+
+    def __bool__(self) -> bool:
+        return self.start
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        begin = f"{'Go on' if self.start else 'Stop'}: {seconds(self.left_s)} left;"
+        if not self.known:
+            return (
+                f"{begin} the time of an iteration is not known yet, so one starts only with more "
+                f"than {seconds(self.needed_s)} left."
+            )
+        return (
+            f"{begin} the next iteration, with what follows it, may take {seconds(self.needed_s)}."
+        )
+
+
+def time_left(
+    iterations: NextIterations,
+    *,
+    left_s: float,
+    expected_s: float | None = None,
+    lag: int = 0,
+    reserved_s: float = 0.0,
+    unknown_s: float = 0.0,
+) -> TimeLeft:
+    """Decide whether another iteration may start.
+
+    Parameters
+    ----------
+    iterations : NextIterations
+        What was observed so far.
+    left_s : float
+        Time until the limit.
+    expected_s : float, optional
+        What a model expects of the next iteration; NaN if it does not know.
+    lag : int
+        Iterations that still begin after the program was told to stop.
+    reserved_s : float
+        Time of what precedes and follows: checkpoints, the end of the program.
+    unknown_s : float
+        Time that must be left if nothing is known of the next iteration.
+    """
+    if expected_s is None:
+        expected_s = 1.0 if iterations.observed else math.nan
+    known = math.isfinite(expected_s)
+    next_s = iterations.bound_s(1 + lag, expected_s) if known else unknown_s
+    needed_s = reserved_s + next_s
+    start = left_s >= needed_s if known else left_s > needed_s
+    return TimeLeft(start=start, left_s=left_s, needed_s=needed_s, known=known)
