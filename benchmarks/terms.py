@@ -151,7 +151,10 @@ def faults_of(folder: Path, done: range) -> Iterator[str]:
     records = section.array(Frame.RECORDS)
     if records.size != section.facts.kept or records.size != section.facts.seen:
         yield f"{records.size} records of {section.facts.seen}, {section.facts.kept} kept"
-    if rank.contexts_of(section)[records["what"] < 0].min(initial=1) < 1:
+    noted = section.array(Frame.CONTEXTS)
+    if noted.size != records.size or not 0 < noted.min(initial=1) <= noted.max(initial=1) < (
+        rank.contexts.count
+    ):
         yield "a call without its context"
     marks = records["end_ns"][records["what"] == ord(MONITOR)]
     if rank.program.mark_call:  # no marks are made: each iteration ends with one MPI_Allreduce
