@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.digest import AllRanks
+from hindmost.models.laws.sample import Sample
+from hindmost.models.noise.digest import AllRanks, Digest
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
 
 IterationTimes = NDArray[np.float64]
@@ -186,6 +187,32 @@ class SolveTimes:
     def fitted(self) -> IterationTimes:
         """The bodies that laws are fitted to: all except those that only fill a pipeline."""
         return self.durations[:][~self.fill]
+
+    def digest(self) -> Digest:
+        """Read the solve once; return the statistics that models of whole bodies need.
+
+        Raises
+        ------
+        DataError
+            All bodies only fill a pipeline.
+        """
+        if self.fill.all():
+            raise DataError(f"All {self.iterations} iterations only fill a pipeline; record more.")
+        if self.all_ranks is not None:
+            return self.all_ranks.digest
+        fastest, slowest, middle = np.empty((3, self.iterations))
+
+        def fitted() -> Iterator[IterationTimes]:
+            for rows in self.blocks():
+                block = self.durations_in(rows)
+                block.min(axis=1, out=fastest[rows])
+                block.max(axis=1, out=slowest[rows])
+                block.mean(axis=1, out=middle[rows])
+                fill = self.fill[rows]
+                yield block if not fill.any() else block[~fill]
+
+        sample = Sample.from_blocks(fitted())
+        return Digest(fastest=fastest, slowest=slowest, middle=middle, sample=sample)
 
     def event_block(self, rows: slice) -> EventBlock:
         """Return the events of some bodies; those of whole bodies if none were recorded."""
