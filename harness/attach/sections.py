@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.harness.attach.odd_numbers import (
     MAX_REPAIRS,
@@ -214,7 +216,8 @@ def sound(
         # Two numbers say that there were more; or one of them is odd.
         complete = complete and not (facts.seen >= facts.kept > there or raw.torn)
     begin_ns, end_ns = facts.begin_ns, facts.end_ns
-    right, changed = kept, {}
+    right = kept
+    changed: dict[Frame, NDArray[Any]] = {}
     edges = each.array(Frame.EDGES)
     usable = usable_edges(edges, size, odd)
     if usable is not edges:
