@@ -41,7 +41,7 @@ from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 
 T = TypeVar("T")
-VERSION = 2
+VERSION = 3
 """Of raw files; a later one is refused."""
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
@@ -84,8 +84,8 @@ class Frame(IntEnum):
     """By context, the calls that found nothing."""
     BACK = 19
     """The rank takes its frames back from a number on."""
-    SOURCES = 20
-    """Ranks whose messages receipts of the section need, by bit."""
+    WORLD_RANKS = 20
+    """Numbers in MPI_COMM_WORLD of the ranks of the section, if they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +258,7 @@ OF_SECTIONS = {
     Frame.CONTEXTS: np.dtype("<u4"),
     Frame.NORMS: NORM,
     Frame.EDGES: EDGE,
-    Frame.SOURCES: np.dtype("<i4"),
+    Frame.WORLD_RANKS: np.dtype("<i4"),
 }
 """Frames that hold arrays of the section before them."""
 OF_RANKS = {
