@@ -154,6 +154,7 @@ def test_units_stand_in_brackets_or_parentheses(column: str, name: str, unit: st
         ("Node", HOST),
         ("job_id", "identifier"),
         ("seed", "identifier"),
+        ("commit", "identifier"),
         ("Trial", "repetition"),
         ("cpu", "place"),
         *((name, None) for name in ("ranks", "nodes", "threads", "time", "idle")),
@@ -343,6 +344,13 @@ def test_a_table_shows_its_decimal_mark(
     lines = [separator.join(f'"{field}"' for field in row) for row in rows]
     (series,) = read_history(write_table(tmp_path, "\n".join(lines) + "\n")).series
     assert series.values.tolist() == [0.5, 12.132]
+
+
+def test_a_row_without_a_name_is_left_out(tmp_path: Path) -> None:
+    text = "date,case,metric,value\n2025-01-01,a,t,1\n2025-01-02,,t,2\n2025-01-03,a,,3\n"
+    history = read_history(write_table(tmp_path, text))
+    assert [each.values.tolist() for each in history.series] == [[1.0]]
+    assert [each.endswith("The row is left out.") for each in history.warnings] == [True, True]
 
 
 LABELS = {
