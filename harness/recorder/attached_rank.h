@@ -243,8 +243,11 @@ static void count_calls(void) {
   }
 }
 
-/* Starts to record on this thread, without meeting the other ranks. */
+/* Starts to record on this thread, without meeting the other ranks. Not while another thread writes what was
+ * recorded before, whose memory is used again, nor behind the end. */
 static void attach_arm(MPI_Comm comm, int size) {
+  sigset_t before;
+  if (!begin_writing(&before)) return;
   record_contexts = attached.contexts;
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
@@ -259,7 +262,8 @@ static void attach_arm(MPI_Comm comm, int size) {
   resume_injection();
   begin_events();
   note_begin();
-  start_recording();
+  if (!attached.ended) start_recording();
+  end_writing(&before);
 }
 
 static void begin_section(struct text *text, const char *what, double load_before) {
