@@ -165,7 +165,7 @@ def how_ended(program: RawProgram) -> str:
         elif end.finalized:
             continue
         elif end.aborted is not None:
-            ways.setdefault((False, f"called MPI_Abort with {end.aborted}"), []).append(rank)
+            ways.setdefault((False, f"{{was}} ended by MPI_Abort {end.aborted}"), []).append(rank)
         elif end.signal:
             where = " in another thread than the recorded one" if end.other_thread else ""
             crashed = end.signal in CRASHES
