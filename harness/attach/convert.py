@@ -94,7 +94,9 @@ def convert(
         stood = where_ranks_stood(program)
         if stood:
             report(f"{folder.name}: when the program was ended, {stood}")
-        groups, left_out = sections_of(program)
+        groups, left_out, odd = sections_of(program)
+        if odd:
+            report(f"{folder.name}: {odd}")
         for why in left_out if groups else ():
             report(f"{folder.name}: {why}")
         if left_out and not groups:

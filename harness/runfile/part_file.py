@@ -284,6 +284,7 @@ BY_ROW = (
     "event_duration",
     "event_group",
     "event_needs",
+    "event_behind",
     "event_context",
     "activity_duration",
     "injected",

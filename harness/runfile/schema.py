@@ -259,9 +259,13 @@ VARIABLES = (
         "over some ranks; -1 otherwise. Of a non-blocking collective with a root, the one rank "
         "that a rank needs (itself: nobody)",
     ),
-    *declare("iteration rank event", "i4", "1", Range(-1), group="alone",
+    *declare("iteration rank event", "i4", "1", Range(-(1 << 31)), group="alone",
         event_needs="whose messages a receipt needs: bit i for the rank's i-th source in the order "
-        "of edges; -1 for all of them, and for other events",
+        "of edges; -1 for all of them, and for other events; -2 - i for the i-th alone",
+    ),
+    *declare("iteration rank event", "i4", "1", COUNT, group="alone",
+        event_behind="by how many sends the message that a receipt needs is behind the last one "
+        "before it, in the sequence of events",
     ),
     *declare("iteration rank event", "u4", "1", COUNT, group="alone",
         event_context="context of the first call of an event; 0 where it is not known",

@@ -48,7 +48,7 @@ class Stream:
 
     begin: int
     at: int = 0
-    records: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    records: list[tuple[int, ...]] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -63,14 +63,14 @@ class Stream:
         """Make an MPI call."""
         number = list(CALLS).index(name)
         count = int(name in COLLECTIVES)
-        self.records.append((self.at, self.at + ns, -1 - number, PHASE_OF[number], 0, count))
+        self.records.append((self.at, self.at + ns, -1 - number, 0, PHASE_OF[number], 0, count))
         self.at += ns
         return self
 
     def mark(self, what: str | int, value: int = 0) -> Stream:
         """Note an instant."""
         letter = ord(what) if isinstance(what, str) else what
-        self.records.append((self.at, value, letter, 0, 0, 0))
+        self.records.append((self.at, value, letter, 0, 0, 0, 0))
         return self
 
     def monitor(self, iteration: int, norm: float) -> Stream:
