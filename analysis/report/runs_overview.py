@@ -32,6 +32,7 @@ from hindmost.analysis.runs.first_screen import (
     small,
     worth_saying,
 )
+from hindmost.analysis.runs.over_ranks import other_loops
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.conclusion import Conclusion
@@ -98,7 +99,9 @@ def overview_of(
     top = headline_on_runs(leading, said, findings)
     if scale:  # the losses of single configurations are below
         top[-1:] = []
-        top[:0] = [each for kernel in scale for each in kernel.explain()]
+        first, *others = (kernel.explain() for kernel in scale)
+        top[:0] = [*first[:1], *(each[0] for each in others if each), *first[1:]]
+    top += other_loops([each.run for one in configurations for each in one.fitted.runs])
     for each in further[:1]:  # leads where all runs are adaptive
         top.insert(0 if len(further) == len(configurations) else len(top), each.text)
     if studies and studies[0].metrics:

@@ -311,6 +311,31 @@ def series(kind: str, runs: Sequence[Run], inferred: Sequence[str] = ()) -> Rank
     return RankSeries(kind=kind, runs=tuple(runs), assumed=tuple(said))
 
 
+def other_loops(runs: Sequence[Run]) -> list[str]:
+    """Say of which programs other loops were measured on other numbers of ranks."""
+    said = []
+    at = IDENTIFIES.index(LOOP)
+    for alike in grouped(
+        runs, lambda run: identity_of(run)[:at] + identity_of(run)[at + 1 :]
+    ).values():
+        by_loop = grouped(alike, lambda run: configuration(run).get(LOOP))
+        if (
+            len(by_loop) < 2
+            or not several_ranks(alike)
+            or any(map(several_ranks, by_loop.values()))
+        ):
+            continue
+        where = "; ".join(
+            f"{loop or 'its marks'} on {ranks_text(sorted(ranks_of(each)))}"
+            for loop, each in by_loop.items()
+        )
+        said.append(
+            f"{alike[0].header.workload}: no speed-up, as the measured loop is not the same on all "
+            f"ranks: {where}. Name one with attach --iterate-at."
+        )
+    return said
+
+
 ASSUMED = {
     ("strong", "same"): "Strong scaling is assumed: the arguments give the same problem size.",
     ("strong", "grown"): "Strong scaling is inferred: an argument falls as the ranks grow, as the "

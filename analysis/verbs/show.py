@@ -9,11 +9,11 @@ from pathlib import Path
 
 from hindmost.analysis.runs.attached import LEFT_OUT_FIRST
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.efficiency.scaling import over_ranks
+from hindmost.analysis.runs.efficiency.scaling import compared
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.over_ranks import series_over_ranks, several_ranks
+from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
 from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
@@ -122,6 +122,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")
     groups = group_runs(runs)
+    remarks = {run.path: group.remark for group in groups for run in group.runs}
     found = findings_of(groups, read_large=False)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)
@@ -140,7 +141,8 @@ def perform(arguments: argparse.Namespace) -> int:
                 *summary.lines(below_program=True),
                 *cautions(findings, OF_SHOW, each.said, most),
             ]
-        return folded(program.lines(below, left_out))
+        remark = remarks[program.runs[0].run.path] if len(program.runs) == 1 else ""
+        return folded(program.lines(below, left_out, remark))
 
     def of_run(path: Path, most: int) -> list[str]:
         summary, findings = by_path[path]
@@ -167,11 +169,12 @@ def perform(arguments: argparse.Namespace) -> int:
 def how_runs_scale(runs: Sequence[Run]) -> list[list[str]]:
     """Return how each program scales that ran on several numbers of ranks, in sentences."""
     several = [each for each in series_over_ranks(runs) if several_ranks(each.runs)]
+    others = [[each] for each in other_loops(runs)]
     if any(run.bodies * run.columns > MOST_IN_MEMORY for each in several for run in each.runs):
-        return [["How the runs scale over ranks: --efficiency, or hindmost report."]]
-    return [
+        return [*others, ["How the runs scale over ranks: --efficiency, or hindmost report."]]
+    return others + [
         [*kernel.explain(), *kernel.assumed, "Curves and tables: hindmost report."]
-        for kernel in map(over_ranks, several)
+        for kernel in compared(several)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.conftest import run_values
 
 import hindmost
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.analysis.runs.efficiency.scaling import (
     MORE_ITERATIONS,
     KernelEfficiencies,
@@ -21,7 +22,7 @@ from hindmost.analysis.runs.efficiency.scaling import (
 from hindmost.analysis.runs.efficiency.tables import scaling_charts
 from hindmost.analysis.runs.figures.compare_runs import apart
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.over_ranks import series_over_ranks
+from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.targets import Scaling, scaling_of
 from hindmost.cli import main
@@ -235,7 +236,7 @@ def test_where_strong_scaling_loses_is_what_was_put_in(write: Write) -> None:
     text = " ".join(kernel.explain())
     assert "app on 2 ranks is 1.25 times as fast as on 1 rank (ideal: 2 times as fast)" in text
     assert "an efficiency of 62 %" in text
-    assert "21 % to load imbalance; 10 % to more work (all ranks together work 1.17 times" in text
+    assert "21 % load imbalance; 10 % more work (all ranks together work 1.17 times" in text
 
 
 def test_more_iterations_are_a_cause_of_their_own(write: Write) -> None:
@@ -247,7 +248,7 @@ def test_more_iterations_are_a_cause_of_their_own(write: Write) -> None:
     lost = kernel.lost_s(kernel.columns[1])
     assert lost[MORE_ITERATIONS] == pytest.approx(10 * 4e-3, rel=1e-4)
     assert kernel.efficiency(kernel.columns[1]) == pytest.approx(0.8, rel=1e-4)
-    assert "20 % to more iterations (50, not 40)" in " ".join(kernel.explain())
+    assert "20 % more iterations (50, not 40)" in " ".join(kernel.explain())
 
 
 def test_weak_scaling_is_relative_to_the_same_time(write: Write) -> None:
@@ -305,3 +306,25 @@ def test_more_ranks_than_cores_do_not_lead(
 def test_no_cells_are_spoken_of_without_cells(write: Write) -> None:
     kernel = kernel_of([write(1), write(2)])
     assert kernel.title == "loop on app: 40 iterations (strong scaling)"
+
+
+def test_other_loops_on_other_ranks_are_said(write: Write) -> None:
+    def loop(name: str) -> dict[str, Any]:
+        known = {"by_code": True, "few": False, "iterations": 40, "loops": [], "share": 1.0}
+        return {"attached": {"loop": {**known, "name": name}, "seconds": 1.0}}
+
+    runs = [write(1, **loop("solve (a.c:3)")), write(2, **loop("exchange (a.c:9)"))]
+    assert not any(
+        len({run.header.ranks for run in each.runs}) > 1 for each in series_over_ranks(runs)
+    )
+    (said,) = other_loops(runs)
+    assert "solve (a.c:3) on 1 rank; exchange (a.c:9) on 2 ranks" in said
+    assert other_loops([*runs, write(2, **loop("solve (a.c:3)"))]) == []
+
+
+def test_names_sort_by_their_numbers(write: Write, tmp_path: Path) -> None:
+    for ranks in (1, 2, 16, 4):
+        write(ranks)
+    cases = [series.name.case for series in read_history([tmp_path]).series]
+    ranks = [int(re.findall(r"(\d+) rank", case)[0]) for case in cases]
+    assert ranks == sorted(ranks)
