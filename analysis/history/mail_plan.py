@@ -129,10 +129,20 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     if item.kind != CHANGE or item.badge != FAIL:
         return ""
     for judged in study.judged:
-        for event in reversed(judged.log if judged.series.name == item.name else ()):
-            there = item.first <= event.changed * SECONDS_A_DAY <= item.last
-            if there and event.kind == WITHDRAWN and (event.effect > 0.0) == item.rises:
-                return f"Withdrawn: {item.name}: {revision_words(event)}"
+        log = judged.log if judged.series.name == item.name else ()
+        there = (
+            event
+            for event in reversed(log)
+            if (event.effect > 0.0) == item.rises
+            and any(
+                at is not None and item.first <= at * SECONDS_A_DAY <= item.last
+                for at in (event.changed, event.was)
+            )
+        )
+        # What was withdrawn once may have been found again since, or moved from there.
+        latest = next(there, None)
+        if latest is not None and latest.kind == WITHDRAWN:
+            return f"Withdrawn: {item.name}: {revision_words(latest)}"
     return ""
 
 

@@ -29,14 +29,15 @@ from hindmost.harness.loops.choice import (
     summaries_of,
 )
 from hindmost.harness.loops.code import Functions
-from hindmost.harness.loops.names import place_of_loop, places_of
+from hindmost.harness.loops.names import name_of_loop, places_of
 from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Spans
+from hindmost.harness.recorder.events import FILES
 from hindmost.harness.recorder.library import Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
-from hindmost.harness.runfile.contexts import PYTHON, CallContexts
+from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.text import counted, first_of, percent
 
 POLLS = frozenset(
@@ -46,7 +47,6 @@ POLLS = frozenset(
     )
 )
 """Classes of calls whose number depends on when messages arrive."""
-FILES = frozenset(("files", "file_requests"))
 
 
 class UnsureError(DataError):
@@ -371,19 +371,7 @@ def names_of(
     """
     found: dict[Signature, str] = {}
     for signature in candidates:
-        loop = loops[signature]
-        module, begin = loop.function
-        header = loop.key[2]
-        if module == PYTHON:
-            place = places_of(contexts, loop.frames[:1])[loop.frames[0]]
-            found[signature] = f"{place.function} ({place.file}:{header})"
-        elif module >= 0:
-            place = place_of_loop(contexts, loop.frames, begin, header)
-            plain = place.line or "+0x" in place.function
-            offset = header - begin
-            found[signature] = str(place) if plain else f"{place.function} (+{offset:#x})"
-        else:
-            found[signature] = "code without a file"
+        found[signature] = name_of_loop(contexts, loops[signature].key, loops[signature].frames)
     like: dict[tuple[str, object], int] = {}
     tails: dict[str, list[object]] = {}
     for signature, name in found.items():

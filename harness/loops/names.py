@@ -96,6 +96,31 @@ def of_function(place: Place, before: Sequence[Place], module: Module, address: 
     return Place(function=f"{printable(Path(module.path).name)}+{address:#x}")
 
 
+def name_of_loop(
+    contexts: CallContexts,
+    key: tuple[tuple[int, ...], tuple[int, int], int],
+    frames: Sequence[int],
+) -> str:
+    """Return the name of a loop: function, file and line of where it begins.
+
+    Parameters
+    ----------
+    key : LoopKey
+    frames : sequence of int
+        Of its function, in it.
+    """
+    _, (module, function), header = key
+    if module == PYTHON:
+        place = places_of(contexts, frames[:1])[frames[0]]
+        return f"{place.function} ({place.file}:{header})"
+    if module < 0:
+        return "code without a file"
+    place = place_of_loop(contexts, frames, function, header)
+    if place.line or "+0x" in place.function:
+        return str(place)
+    return f"{place.function} (+{header - function:#x})"
+
+
 def place_of_loop(
     contexts: CallContexts, frames: Sequence[int], function: int, header: int
 ) -> Place:

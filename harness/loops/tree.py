@@ -11,7 +11,7 @@ entered again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -156,15 +156,61 @@ class Loop:
         return self.key[1]
 
 
+Nest = list[tuple[int, LoopKey, int]]
+"""The loops around a call, the outermost first: level of the frame, loop, frame."""
+
+
 @dataclass(slots=True)
-class _Growing:
-    """What is found of a loop so far: the pairs of contexts at which something happens to it."""
+class LoopOfPairs:
+    """A loop as pairs of contexts show it: the numbers of the pairs that begin an iteration.
+
+    At ``enters`` and ``leaves`` control comes into the loop and goes out of it.
+    """
 
     parent: LoopKey | None
     frames: dict[int, None] = field(default_factory=dict)
     begins: list[int] = field(default_factory=list)
     enters: list[int] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
+
+
+def loops_of_pairs(
+    chains: Sequence[Sequence[int]],
+    pairs: Sequence[tuple[int, int]],
+    order: Iterable[int],
+    functions: Functions,
+) -> tuple[list[Nest], dict[LoopKey, LoopOfPairs]]:
+    """Find loops from the pairs of contexts that follow each other, without the calls themselves.
+
+    Parameters
+    ----------
+    chains : sequence of sequence of int, one a context
+        Frames, the outermost first.
+    pairs : sequence of tuple of int
+        The contexts of two calls in a row, by their places in ``chains``.
+    order : iterable of int
+        All contexts, in the order of their first calls where it is known.
+    functions : Functions
+        Learns what the pairs show of functions without code.
+
+    Returns
+    -------
+    list of Nest, one a context
+        The loops around its calls.
+    dict of LoopKey to LoopOfPairs
+    """
+    order = list(order)
+    _learn(chains, pairs, order, functions)
+    nests = [_nest_of(chain, functions) for chain in chains]
+    loops: dict[LoopKey, LoopOfPairs] = {}
+    for nest in (nests[at] for at in order):
+        above = None
+        for _, key, frame in nest:
+            loops.setdefault(key, LoopOfPairs(parent=above)).frames[frame] = None
+            above = key
+    for at, (before, after) in enumerate(pairs):
+        _note(loops, at, chains, nests, before, after, functions)
+    return nests, loops
 
 
 def loops_of(
@@ -196,30 +242,17 @@ def loops_of(
     contexts_of_pairs = list(zip(pairs.before.tolist(), pairs.after.tolist(), strict=True))
     first = [int(number[0]), *(pairs.after[np.argsort(pairs.order[pairs.start[:-1]])]).tolist()]
     in_order = list(dict.fromkeys(first))  # contexts, as they came first
-    _learn(chains, contexts_of_pairs, in_order, functions)
-    nests = [_nest_of(chain, functions) for chain in chains]
-    growing: dict[LoopKey, _Growing] = {}
-    for nest in (nests[at] for at in in_order):
-        above = None
-        for _, key, frame in nest:
-            growing.setdefault(key, _Growing(parent=above)).frames[frame] = None
-            above = key
-    for at, (before, after) in enumerate(contexts_of_pairs):
-        _note(growing, at, chains, nests, before, after, functions)
+    nests, found = loops_of_pairs(chains, contexts_of_pairs, in_order, functions)
     from_first, to_last = ({key for _, key, _ in nests[number[at]]} for at in (0, -1))
     return {
         key: _measured(key, each, calls, pairs, number, key in from_first, key in to_last)
-        for key, each in growing.items()
+        for key, each in found.items()
     }
 
 
-_Nest = list[tuple[int, LoopKey, int]]
-"""Level of the frame, loop and frame, the outermost first."""
-
-
-def _nest_of(chain: Sequence[int], functions: Functions) -> _Nest:
+def _nest_of(chain: Sequence[int], functions: Functions) -> Nest:
     """Return the loops around a call."""
-    nest: _Nest = []
+    nest: Nest = []
     for level, frame in enumerate(chain):
         key, function = functions.inside(chain, level)
         if function is None:
@@ -230,10 +263,10 @@ def _nest_of(chain: Sequence[int], functions: Functions) -> _Nest:
 
 
 def _note(
-    growing: dict[LoopKey, _Growing],
+    loops: dict[LoopKey, LoopOfPairs],
     at: int,
     chains: Sequence[Sequence[int]],
-    nests: Sequence[_Nest],
+    nests: Sequence[Nest],
     before: int,
     after: int,
     functions: Functions,
@@ -247,13 +280,13 @@ def _note(
         stays.add(one)
     for each_level, key, _ in nests[after]:
         if key not in stays:
-            growing[key].begins.append(at)
-            growing[key].enters.append(at)
+            loops[key].begins.append(at)
+            loops[key].enters.append(at)
         elif each_level == level and key[2] == header:
-            growing[key].begins.append(at)
+            loops[key].begins.append(at)
     for _, key, _ in nests[before]:
         if key not in stays:
-            growing[key].leaves.append(at)
+            loops[key].leaves.append(at)
 
 
 def transition(
@@ -328,7 +361,7 @@ def _learn(
 
 def _measured(
     key: LoopKey,
-    found: _Growing,
+    found: LoopOfPairs,
     calls: ContextCalls,
     pairs: _Pairs,
     number: NDArray[np.uint32],

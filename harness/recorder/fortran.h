@@ -13,17 +13,19 @@
 #ifdef HINDMOST_LINKED
 
 /* The table of hindmost.f90, if the program has it; see there. */
-extern void *hindmost_calls[4] __attribute__((weak));
+extern void *hindmost_functions[6] __attribute__((weak));
 
 static void find_bindings(void) {}
 static int from_bindings(const void *address) { return (void)address, 0; }
 
 __attribute__((constructor)) static void fill_table(void) {
-  if (!hindmost_calls) return;
-  hindmost_calls[0] = (void *)hindmost_iteration;
-  hindmost_calls[1] = (void *)hindmost_phase_begin;
-  hindmost_calls[2] = (void *)hindmost_phase_end;
-  hindmost_calls[3] = (void *)hindmost_work;
+  if (!hindmost_functions) return;
+  hindmost_functions[0] = (void *)hindmost_iteration;
+  hindmost_functions[1] = (void *)hindmost_phase_begin;
+  hindmost_functions[2] = (void *)hindmost_phase_end;
+  hindmost_functions[3] = (void *)hindmost_work;
+  hindmost_functions[4] = (void *)hindmost_should_stop;
+  hindmost_functions[5] = (void *)hindmost_time_left;
 }
 
 #else

@@ -167,6 +167,7 @@ HEAD = [
     ("capacity", "i8"),
     ("phase_ns", "i8", len(PHASES)),
     ("foreign_calls", "i8"),
+    ("foreign_threads", "i8"),
     ("unknown_requests", "i8"),
     ("between_polls_ns", "i8"),
 ]

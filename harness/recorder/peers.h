@@ -72,6 +72,62 @@ static int kept_rank(MPI_Comm from, int rank, MPI_Comm into) {
   return found;
 }
 
+static int is_inter(MPI_Comm c) {
+  int inter = 0;
+  return !PMPI_Comm_test_inter(c, &inter) && inter;
+}
+
+/* How the ranks of a communicator lie in another: they are the same, in whatever order; some of them; or
+ * others, too. */
+enum relation { SAME_RANKS, SOME_RANKS, OTHER_RANKS };
+
+static enum relation compared(MPI_Comm one, MPI_Comm other) {
+  MPI_Group group, more, both, theirs, common;
+  int inter = is_inter(one), size = 0, common_size = 0, their_size = 0;
+  if (PMPI_Comm_group(one, &group)) return OTHER_RANKS;
+  if (inter && !PMPI_Comm_remote_group(one, &more)) { /* both sides take part */
+    PMPI_Group_union(group, more, &both);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&more);
+    group = both;
+  }
+  PMPI_Group_size(group, &size);
+  if (!PMPI_Comm_group(other, &theirs)) {
+    PMPI_Group_size(theirs, &their_size);
+    if (!PMPI_Group_intersection(group, theirs, &common)) {
+      PMPI_Group_size(common, &common_size);
+      if (common != MPI_GROUP_EMPTY) PMPI_Group_free(&common);
+    }
+    PMPI_Group_free(&theirs);
+  }
+  PMPI_Group_free(&group);
+  if (common_size < size) return OTHER_RANKS;
+  return size == their_size ? SAME_RANKS : inter ? OTHER_RANKS : SOME_RANKS;
+}
+
+/* The same, kept until one of the two is freed. */
+static enum relation relation_of(MPI_Comm one, MPI_Comm other) {
+  static struct { MPI_Comm one, other; enum relation found; int used; } kept[16];
+  uint64_t key = (uint64_t)(uintptr_t)one * 31 + (uint64_t)(uintptr_t)other * 17;
+  int at = (int)((key * 0x9E3779B97F4A7C15u) >> 60);
+  if (other == MPI_COMM_NULL) {
+    for (int i = 0; i < 16; i++)
+      if (kept[i].one == one || kept[i].other == one) kept[i].used = 0;
+    return OTHER_RANKS;
+  }
+  if (!kept[at].used || kept[at].one != one || kept[at].other != other) {
+    kept[at].found = compared(one, other);
+    kept[at].one = one, kept[at].other = other, kept[at].used = 1;
+  }
+  return kept[at].found;
+}
+
+/* What is kept of a communicator that is freed. */
+static void forget_communicator(MPI_Comm c) {
+  kept_rank(c, FORGET, MPI_COMM_NULL);
+  relation_of(c, MPI_COMM_NULL);
+}
+
 /* The sources of messages in MPI_COMM_WORLD, a bit each in the order in which they come; of later ones it
  * is not told which. Requests may be older than what is recorded, so nothing is forgotten. */
 enum { SOURCES = 15, ANY_SOURCES = (1 << 16) - 1 };

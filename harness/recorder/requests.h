@@ -65,10 +65,12 @@ static inline void count_start(struct request *r) {
   meetings_active++;
 }
 
-/* Stores a request that is active from now on. */
+/* Stores a request that is active from now on. What a thread starts that is not recorded has no place in the
+ * order of collectives: that of this thread, and of the communicator on all ranks, is not known. */
 static void request_started(MPI_Request request, enum request_kind kind, int flags, int needs) {
   int at = request_enter(request);
   if (at == NO_PLACE) return;
+  if (stretch && own_stretch != stretch) flags |= ALONE;
   struct request *r = &requests[at];
   if (r->kind != (int8_t)kind || r->persistent) r->active = 0; /* formerly another request's value */
   r->kind = (int8_t)kind;

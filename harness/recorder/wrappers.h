@@ -17,6 +17,7 @@ static int marking_call = NO_CALL;
 static int64_t marking_nth = 1;
 static void mark_at_call(int64_t end_ns);
 static void write_due_part(int64_t end_ns);
+static inline void note_pair(int64_t begin_ns, int32_t call, int flags);
 
 /* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
  * end at a call, those among a part of the ranks. */
@@ -42,12 +43,21 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   mpi_depth--;
   last_call = open_call;
   open_call = open_partner = -1;
+  note_pair(begin_ns, (int32_t)call, flags);
   if (marking_call == NO_CALL) return;
   if (marking_call == FIND_CALL) write_due_part(end_ns);
   if (flags & (PART | ALONE))
     calls_of_some[call]++;
   else if ((int)call == marking_call && !(flags & INCOMPLETE))
     mark_at_call(end_ns);
+}
+
+/* A call of a thread that is not recorded. */
+static void count_foreign(void) {
+  static _Thread_local int64_t counted; /* the last stretch in which this thread was counted */
+  __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+  if (counted != stretch) __atomic_fetch_add(&state->foreign_threads, 1, __ATOMIC_RELAXED);
+  counted = stretch;
 }
 
 /* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
@@ -60,7 +70,7 @@ static inline __attribute__((always_inline)) int enter(enum call call) {
   }
   if (mpi_depth) return 0;
   if (own_stretch != stretch) {
-    __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+    count_foreign();
     return 0;
   }
   if (injection.at_calls) take_detour();
@@ -115,15 +125,15 @@ static inline int peer_prepared(MPI_Comm c, int to) {
 }
 
 /* Whether a message is one of this rank to itself: nobody else is waited for. */
-static inline int own(MPI_Comm c, int other) {
+static inline int own(int recorded, MPI_Comm c, int other) {
   int rank = -1, inter = 0;
-  if (open_call >= 0 && c == MPI_COMM_WORLD) open_partner = other;
+  if (recorded && other >= 0) open_partner = c == MPI_COMM_WORLD ? other : kept_rank(c, other, MPI_COMM_WORLD);
   if (other < 0 || PMPI_Comm_rank(c, &rank) || rank != other) return 0;
   return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
 }
 
 #define SENDS_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
+  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
 /* A receipt, or what sends and receives: of the group of those whose message it needs, if that is known. */
 static inline int receives(int recorded, int needs, int *flags) {
   if (!recorded || needs == ANY_SOURCES) return 0;
@@ -132,61 +142,64 @@ static inline int receives(int recorded, int needs, int *flags) {
 }
 
 #define RECEIVES_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, from), count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
+  AROUND(name, arguments, (flags = own(recorded, c, from), count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
 #define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
 #define EXCHANGES_(name, arguments) \
   AROUND(name, arguments,                                                               \
-         (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t),         \
+         (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t),         \
           count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
 #define FILLS_(name, arguments) TAKES_(name, arguments)
 #define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
 #define STARTS_SEND_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags, 0), HALO)
+  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags, 0), HALO)
 #define STARTS_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
+  AROUND(name, arguments, flags = own(recorded, c, from), request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
 #define STARTS_EXCHANGE_(name, arguments)                                                               \
-  AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)),       \
+  AROUND(name, arguments, (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),       \
          request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
 #define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
 #define STARTS_NEIGHBOURS_(name, arguments) \
   AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
 #define PREPARES_SEND_(name, arguments) \
   AROUND(name, arguments, NOTHING,      \
-         request_prepared(*q, EXCHANGE, own(c, to), peer_prepared(c, to), bytes_of(n, t), 0), HALO)
+         request_prepared(*q, EXCHANGE, own(recorded, c, to), peer_prepared(c, to), bytes_of(n, t), 0), HALO)
 #define PREPARES_PARTS_(name, arguments) \
   AROUND(name, arguments, NOTHING,       \
          request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t), 0), HALO)
 #define PREPARES_RECEIVE_(name, arguments) \
   AROUND(name, arguments, NOTHING,         \
-         request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0, source_of(recorded || !stretch, c, from)), HALO)
+         request_prepared(*q, EXCHANGE, own(recorded, c, from), NO_PEER, 0, source_of(recorded || !stretch, c, from)), HALO)
 #define PREPARES_NEIGHBOURS_(name, arguments) \
   AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0, ANY_SOURCES), HALO)
 
 /* ---- collectives ---- */
 
-/* Whether all recorded ranks take part, some of them, or this one alone. */
-static int flags_of_size(int size) { return size == recorded_size ? 0 : size == 1 ? ALONE : PART; }
-
+/* Whether all recorded ranks take part, some of them, or this one alone. As many need not be the same. */
 static int flags_of(int recorded, MPI_Comm c) {
   int size = 0;
-  return !recorded || PMPI_Comm_size(c, &size) ? 0 : flags_of_size(size);
+  if (!recorded || c == recorded_comm || PMPI_Comm_size(c, &size)) return 0;
+  return relation_of(c, recorded_comm) == SAME_RANKS ? 0 : size == 1 && !is_inter(c) ? ALONE : PART;
 }
 
 static int flags_of_window(int recorded, MPI_Win w) {
-  MPI_Group group;
-  int size = 0;
+  MPI_Group group, ours;
+  int size = 0, alike = MPI_UNEQUAL;
   if (!recorded || PMPI_Win_get_group(w, &group)) return 0;
   PMPI_Group_size(group, &size);
+  if (size == recorded_size && !PMPI_Comm_group(recorded_comm, &ours)) {
+    PMPI_Group_compare(group, ours, &alike);
+    PMPI_Group_free(&ours);
+  }
   PMPI_Group_free(&group);
-  return flags_of_size(size);
+  return alike != MPI_UNEQUAL ? 0 : size == 1 ? ALONE : PART;
 }
 
 /* Who waits for whom: a collective over some of the recorded ranks, or with a root, is of the group of
- * those that name the same rank for it. */
+ * those that name the same rank for it. Where others take part, it is not known. */
 static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) {
   if (!recorded || (*flags & ALONE)) return 0;
-  int found = kept_rank(c, rank, recorded_comm);
+  int found = relation_of(c, recorded_comm) == OTHER_RANKS ? -1 : kept_rank(c, rank, recorded_comm);
   if (found < 0 || found > UINT16_MAX) {
     *flags |= PART;
     return 0;
@@ -209,7 +222,7 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define MEETS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
 #define FREES_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
 #define FREES_(name, arguments) \
-  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), kept_rank(*c, FORGET, MPI_COMM_NULL)), NOTHING, WAIT)
+  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), forget_communicator(*c)), NOTHING, WAIT)
 #define STARTS_MEETING_(name, arguments)                   \
   AROUND(name, arguments, flags = flags_of(recorded, c),   \
          (request_started(*q, MEETING, flags, 0), count = 1), POST)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import signal
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
-from hindmost.harness.attach.environment import STATUS, export_lines, link_words, variables
+from hindmost.harness.attach.environment import (
+    PAIRS,
+    STATUS,
+    export_lines,
+    link_words,
+    variables,
+)
 from hindmost.harness.attach.outcome import (
     Outcome,
     cut_off,
@@ -34,6 +43,11 @@ from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
 
+if TYPE_CHECKING:
+    from hindmost.harness.attach.stop import StopRequest
+
+FIRST_NODE = "node-0000000.raw"
+"""The raw file of the node of rank 0."""
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
@@ -118,6 +132,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="end the program S seconds after MPI_Init, by SIGTERM on every rank, and say in which "
         "call each rank was and for whom it waited (no limit)",
+    )
+    stop = parser.add_argument_group(
+        "stopping before the time is up",
+        "The program is told while its last safe iteration runs, by its own iterations so far.",
+    )
+    stop.add_argument(
+        "--stop-before",
+        default="",
+        metavar="TIME",
+        help="time after which the program must have ended, as 2h (the end of its Slurm job)",
+    )
+    stop.add_argument(
+        "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"
+    )
+    stop.add_argument("--stop-file", default="", metavar="PATH", help="tell it by making this file")
+    stop.add_argument(
+        "--end-takes",
+        default="",
+        metavar="TIME",
+        help="time to keep free for the end of the program, beside a checkpoint (30s)",
     )
     parser.add_argument(
         "--mpicc",
@@ -250,11 +284,12 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     if not mine.launcher:  # nobody else looks for them
         settings = settings.with_name(f"{settings.stem}-{own}{SETTINGS_SUFFIX}")
     told = settings.with_name(f"{settings.stem}-{own}.status")
+    stop = stop_request(arguments)
     try:
         library = prepare(arguments, settings)
         told.touch(mode=0o600)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        ended = run_program(program, {**original, **added}, blocked)
+        ended = run_in_time(program, {**original, **added}, blocked, told, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
@@ -269,6 +304,40 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     finally:
         release_signals(blocked)
     return end_as(ended.status) if ended.status else failed
+
+
+def stop_request(arguments: argparse.Namespace) -> StopRequest | None:
+    """Return how the program is to be told to stop; None if it is not to be."""
+    from hindmost.harness.attach.stop import StopRequest
+
+    return StopRequest.of(
+        arguments.stop_before, arguments.signal, arguments.stop_file, arguments.end_takes
+    )
+
+
+def run_in_time(
+    program: list[str],
+    environment: dict[str, str],
+    blocked: set[signal.Signals],
+    told: Path,
+    request: StopRequest | None,
+) -> Ended:
+    """Run the program; tell it to stop before its time is up, if that is asked for."""
+    if request is None:
+        return run_program(program, environment, blocked)
+    from hindmost.harness.attach.pairs import PairsPage
+    from hindmost.harness.attach.stop import POLL_S, StopInTime
+
+    def raw_file() -> Path | None:
+        processes = read_outcome(told).processes
+        return processes[0].folder / FIRST_NODE if processes else None
+
+    with TemporaryDirectory(prefix="hindmost-") as folder:
+        path = Path(folder) / "pairs"
+        watch = StopInTime(request=request, page=PairsPage(path), say=warn, raw_file=raw_file)
+        ended = run_program(program, {**environment, PAIRS: str(path)}, blocked, watch.poll, POLL_S)
+        watch.end(ended.status)
+    return ended
 
 
 def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int:

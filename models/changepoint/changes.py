@@ -159,7 +159,7 @@ class Jump(ChangePoint):
     @property
     def progress(self) -> str:
         """What it still lacks to be confirmed, in words."""
-        words = f"seen on {self.seen} of {self.needed} nights"
+        words = f"on {self.seen} of {self.needed} nights"
         if self.precedents:
             runs = "run" if self.precedents == 1 else "runs"
             words = f"{words}; {self.precedents} earlier {runs} as far off returned"

@@ -64,7 +64,8 @@ def libmpi() -> str:
 
 def test_ranks_without_the_recorder_are_not_waited_for(ends: Path, tmp_path: Path) -> None:
     """The program runs on, whichever ranks they are and however they came to be."""
-    launcher, program = [BIN / "mpiexec", "-n", "1"], [ends, "well", "20"]
+    launcher: list[str | Path] = [BIN / "mpiexec", "-n", "1"]
+    program: list[str | Path] = [ends, "well", "20"]
     next_part = [":", "-n", "1"]
 
     def attach(out: str) -> list[str | Path]:
@@ -96,7 +97,8 @@ def test_ranks_without_the_recorder_are_not_waited_for(ends: Path, tmp_path: Pat
 
 
 def test_parts_that_are_all_attached_are_one_program(ends: Path, tmp_path: Path) -> None:
-    part = ["-n", "1", BIN / "hindmost", "attach", "--out", "runs", "--", ends, "well"]
+    part: list[str | Path] = ["-n", "1", BIN / "hindmost", "attach", "--out", "runs", "--"]
+    part += [ends, "well"]
     other = tmp_path / "other"
     other.symlink_to(ends)
     part_of_other = [*part[:-2], other, "well"]

@@ -44,7 +44,8 @@ def series_badge(judged: JudgedSeries, since: float) -> str:
 
 def address_of(name: SeriesName) -> str:
     """Return the fragment of the page's address that selects a series, without ``#``."""
-    return "/".join(quote(part, safe="") for part in (name.machine, name.case, name.timer))
+    # As JavaScript's encodeURIComponent writes it.
+    return "/".join(quote(part, safe="!*'()") for part in (name.machine, name.case, name.timer))
 
 
 def factor_words(judged: JudgedSeries, before: float, after: float) -> str:

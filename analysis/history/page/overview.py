@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 from hindmost.analysis.history.change_groups import (
     SeriesChange,
@@ -38,18 +39,38 @@ HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, �
 
 
 def leading_charts(study: HistoryStudy) -> list[Widget]:
-    """Return the charts of the one or two series that changed most: of late, else before."""
+    """Return the charts of the one or two series that changed most: that of the headline first."""
     recent = [each for group in group_changes(study) for each in group.findings]
-    failing = [each for each in recent if each.badge == FAIL]
-    drifting = [each for each in recent if isinstance(each.change, Trend)]
     older = [each for group in open_before(study) for each in group.findings]
-    changed = [(each.change.effect, each.judged) for each in failing or [*drifting, *older]]
-    changed.sort(key=lambda each: -abs(math.log1p(each[0])))
-    series = dict.fromkeys(judged.series.name for _, judged in changed)
+    changed = sorted(
+        worst_of(recent) or older, key=lambda each: -abs(math.log1p(each.change.effect))
+    )
+    first = most_costly(recent)
+    series = dict.fromkeys(
+        each.judged.series.name for each in [*([first] if first else []), *changed]
+    )
     return [
         Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
         for number, name in enumerate(list(series)[:MOST_SHOWN])
     ]
+
+
+def worst_of(recent: Sequence[SeriesChange]) -> list[SeriesChange]:
+    """Return the confirmed changes for the worse; without any, those seen and the drifts."""
+    return [each for each in recent if each.badge == FAIL] or [
+        each for each in recent if each.judged.is_open(each.change)
+    ]
+
+
+def most_costly(recent: Sequence[SeriesChange]) -> SeriesChange | None:
+    """Return the change for the worse that costs most: in seconds, where some are times."""
+    worst = [each for each in worst_of(recent) if each.open]
+    timed = [each for each in worst if each.judged.series.unit == "s"]
+    return max(
+        timed or worst,
+        key=lambda each: abs(each.difference) if timed else abs(math.log1p(each.change.effect)),
+        default=None,
+    )
 
 
 def history_sentences(study: HistoryStudy) -> list[str]:
@@ -64,33 +85,19 @@ def history_sentences(study: HistoryStudy) -> list[str]:
 
 
 def worst_change(study: HistoryStudy) -> str:
-    """Say what changed or drifted most for the worse, and since when; empty if nothing did.
-
-    A change counts if it is confirmed, and drifts if there is none.
-    """
-    found = [each for group in group_changes(study) for each in group.findings]
-    failing = [each for each in found if each.judged.verdict_on(each.change) == FAIL] or [
-        each
-        for each in found
-        if isinstance(each.change, Trend) and each.judged.is_open(each.change)
-    ]
-    if not failing:
+    """Say what changed or drifted most for the worse, and since when; empty if nothing did."""
+    worst = most_costly([each for group in group_changes(study) for each in group.findings])
+    if worst is None:
         return ""
-    timed = [each for each in failing if each.judged.series.unit == "s"]
-    worst = max(
-        timed or failing,
-        key=lambda each: (
-            each.change.after - each.change.before if timed else abs(math.log1p(each.change.effect))
-        ),
-    )
     change, unit = worst.change, worst.judged.series.unit
     drift = isinstance(change, Trend)
     since = f"in a drift since {worst.dates[0]}" if drift else f"since {worst.date}"
+    seen = isinstance(change, ChangePoint) and not change.confirmed
     return (
         f"{named(worst.judged.series.name)} is {percent(abs(change.effect))} "
-        f"{'slower' if timed else 'worse'} "
+        f"{'slower' if unit == 's' else 'worse'} "
         f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) "
-        f"{since}."
+        f"{since}{', seen, not confirmed' if seen else ''}."
     )
 
 

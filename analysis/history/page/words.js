@@ -21,7 +21,7 @@ function dates(series, [first, last]) {
 const effect = ([middle, low, high]) => `${signed(middle)} % (${signed(low)} to ${signed(high)})`;
 
 function sayChange(series, change, level) {
-  const confirmed = change.seen[0] >= change.seen[1] ? "confirmed" : `seen ${change.seen[0]} of ${change.seen[1]} times`;
+  const confirmed = change.seen[0] >= change.seen[1] ? "confirmed" : `seen, not confirmed (${change.seen[0]} of ${change.seen[1]})`;
   const note = change.known ? `, acknowledged: ${change.known}` : "";
   return [badge(change.badge), ` From ${day(series.times[change.index])} on ${factor(change.levels, series.word)}: ` +
     `${effect(change.effect)}, p ${probability(change.p)}, ${confirmed}${note}. Interval of dates: ${dates(series, change.interval)} ` +

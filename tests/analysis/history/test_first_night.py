@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,13 @@ import pytest
 from numpy.typing import NDArray
 from tests.analysis.history.planted import FIRST, NIGHTS, history, noise, series, stepped
 
+from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.headline import headline, newest_line, silence_lines
 from hindmost.analysis.history.history_json import history_json
+from hindmost.analysis.history.mail_message import compose
 from hindmost.analysis.history.mail_plan import MailPlan, plan_mail
+from hindmost.analysis.history.page.badges import address_of
+from hindmost.analysis.history.page.tables import events
 from hindmost.analysis.history.silence import next_due
 from hindmost.analysis.history.state import (
     HistoryState,
@@ -29,7 +34,9 @@ from hindmost.analysis.history.study import (
     HistoryStudy,
     judge_history,
 )
-from hindmost.analysis.readers.history import FailedRun, NightlySeries
+from hindmost.analysis.readers.commits import commits_text
+from hindmost.analysis.readers.history import FailedRun, NightlySeries, SeriesName
+from hindmost.analysis.show.html_renderer import part_html
 from hindmost.models.changepoint import Detection
 from hindmost.models.changepoint.detection import OPEN
 from hindmost.output import plain
@@ -282,3 +289,35 @@ def test_dates_in_the_future_delete_nothing() -> None:
         (kept,) = state.series.values()
         assert kept.series.times.tolist() == [*nights.times.tolist(), BEGUN + 27000 * DAY]
         assert study.until == nights.times[-1]
+
+
+HASHES = [f"{night:040x}" for night in range(1, NIGHTS + 1)]
+
+
+@pytest.mark.parametrize("suffix", ["", " with changes"])
+def test_commits_are_short_and_full_where_one_asks(suffix: str) -> None:
+    parts = tuple({"Albany": f"{each}{suffix}", "MPI": "4.1.2-2026-11-01"} for each in HASHES)
+    texts = tuple(commits_text(each) for each in parts)
+    slower = replace(series(stepped(0)), commits=texts, commit_parts=parts)
+    study = judge_history(history(slower))
+    (group,) = group_changes(study)
+    assert HASHES[33] + suffix in group.full_commits
+    assert f"{HASHES[33][:12]}{suffix}..{HASHES[34][:12]}{suffix}" in group.commits
+    assert "MPI 4.1.2-2026-11-01" in group.commits
+    message = compose(study, (group,))
+    for kind in ("plain", "html"):
+        body = message.get_body((kind,))
+        assert body is not None
+        text = str(body.get_content())
+        assert HASHES[33][:12] in text
+        assert HASHES[33] not in re.sub("title='[^']*'", "", text)
+    assert HASHES[33] in text
+    page = "".join(part_html(part) for part in events(study))
+    assert HASHES[33] in page
+    assert HASHES[33] not in re.sub('title="[^"]*"', "", page)
+
+
+def test_addresses_of_series_are_those_of_the_page_s_scripts() -> None:
+    name = SeriesName(machine="m 1", case="b.time_sort({}, 'a')!", timer="x/y*~")
+    # What encodeURIComponent returns for each part.
+    assert address_of(name) == "m%201/b.time_sort(%7B%7D%2C%20'a')!/x%2Fy*~"

@@ -40,7 +40,7 @@ from hindmost.analysis.readers.read import read_history
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.models.changepoint import Event
-from hindmost.models.changepoint.revisions import WITHDRAWN
+from hindmost.models.changepoint.revisions import WITHDRAWN, EventKind
 
 LONG = NIGHTS + 20
 VERB = "hindmost.analysis.verbs.history.time.time"
@@ -316,3 +316,15 @@ def test_what_was_never_confirmed_is_not_told(tmp_path: Path) -> None:
     study, record, now = refuted(tmp_path)
     warned = replace(record, items=tuple(replace(item, badge="warn") for item in record.items))
     assert not plan_mail(study, warned, now).withdrawn
+
+
+@pytest.mark.parametrize("kind", ["seen", "moved"])
+def test_what_was_found_again_or_moved_is_not_withdrawn(tmp_path: Path, kind: EventKind) -> None:
+    study, record, now = refuted(tmp_path / "nights")
+    (judged,) = study.judged
+    (withdrawn,) = judged.log
+    moved = withdrawn.changed + 30.0 if kind == "moved" else withdrawn.changed
+    later = replace(withdrawn, kind=kind, changed=moved, was=withdrawn.changed, reason="")
+    again = replace(judged, log=(withdrawn, later))
+    assert plan_mail(study, record, now).withdrawn
+    assert not plan_mail(replace(study, judged=(again,)), record, now).withdrawn
