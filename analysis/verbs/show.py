@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.analysis.show.table import LEADING
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
@@ -168,14 +169,18 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def how_runs_scale(runs: Sequence[Run]) -> list[list[str]]:
     """Return how each program scales that ran on several numbers of ranks, in sentences."""
-    several = [each for each in series_over_ranks(runs) if several_ranks(each.runs)]
-    others = [[each] for each in other_loops(runs)]
+    whole = [run for run in runs if run.header.complete and run.bodies]
+    several = [each for each in series_over_ranks(whole) if several_ranks(each.runs)]
+    several.sort(key=lambda each: -each.runs[-1].solve_time_s)
+    said = [[each] for each in other_loops(whole)]
     if any(run.bodies * run.columns > MOST_IN_MEMORY for each in several for run in each.runs):
-        return [*others, ["How the runs scale over ranks: --efficiency, or hindmost report."]]
-    return others + [
-        [*kernel.explain(), *kernel.assumed, "Curves and tables: hindmost report."]
-        for kernel in compared(several)
-    ]
+        return [*said, ["How the runs scale over ranks: --efficiency, or hindmost report."]]
+    with suppress(DataError):  # impossible times, which the lines on each run are about
+        for kernel in compared(several[:LEADING]):
+            said.append([*kernel.explain(), *kernel.assumed])
+    if said:
+        said[-1].append("All tables: --efficiency. Curves: hindmost report.")
+    return said
 
 
 def first_within(room: int, tries: Iterable[list[str]]) -> list[str]:

@@ -144,7 +144,8 @@ class KernelEfficiencies:
     @property
     def is_scaling(self) -> bool:
         """Whether times on several numbers of ranks compare, as in strong or in weak scaling."""
-        return len(self.columns) > 1 and self.kind in ("strong", "weak")
+        whole = all(column.of.run.header.complete for column in self.columns)
+        return whole and len(self.columns) > 1 and self.kind in ("strong", "weak")
 
     def ideal(self, column: ScalingColumn) -> float:
         """Return the ideal time of a column, relative to that of the first."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import run_values
+from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
 from hindmost.analysis.readers.read import read_experiment, read_history
@@ -125,6 +125,10 @@ ONE_PROGRAM: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
     "an input of its own": ("weak", lambda p: {"words": f"app mesh-{8 * p}.in"}),
     "a part that shrinks": ("strong", lambda p: {"words": f"app -local {1600 // p}"}),
     "parameters of a script": ("weak", lambda p: {"parameters": {"cells": 100 * p, "eps": 0.1}}),
+    "a variable that is set for one rank only": (
+        "strong",
+        lambda p: {"variables": {"OMP_NUM_THREADS": "1"} if p == 1 else {}},
+    ),
     "threads": ("strong", lambda p: {"variables": {"OMP_NUM_THREADS": str(16 // p)}}),
     "iterations to a tolerance": ("strong", lambda p: {"iterations": 40 + p}),
     "types of PETSc": (
@@ -176,6 +180,10 @@ SEVERAL_PROGRAMS: dict[str, list[tuple[int, dict[str, Any]]]] = {
     ],
     "a number of two": [
         (ranks, {"words": f"app -degree {name}"}) for ranks in (1, 2, 4) for name in (1, 2)
+    ],
+    "layouts of as many ranks": [
+        (2, {"words": "app -px 2 -py 1"}),
+        (2, {"words": "app -px 1 -py 2"}),
     ],
     "solvers": [(1, {"solver": "cg"}), (2, {"solver": "gmres"})],
     "a preconditioner beside the default": [
@@ -328,3 +336,22 @@ def test_names_sort_by_their_numbers(write: Write, tmp_path: Path) -> None:
     cases = [series.name.case for series in read_history([tmp_path]).series]
     ranks = [int(re.findall(r"(\d+) rank", case)[0]) for case in cases]
     assert ranks == sorted(ranks)
+
+
+def test_decks_that_differ_in_numbers_are_not_pooled(tmp_path: Path, header: Header) -> None:
+    values = run_values(iterations=40, ranks=3, restart=40, seed=1)
+    for source in (1.0, 3.5):
+        deck = f'name = "mine"\n[heat]\nsource = {source}\n'
+        own = replace(header, workload="adaptive", solver="mine", restart=0, spec={"deck": deck})
+        write_whole(tmp_path, own, cycle_values(values, ranks=3), predictors=PREDICTORS)
+    assert [len(each.runs) for each in series_over_ranks(find_runs([tmp_path]))] == [1, 1]
+
+
+def test_a_run_that_was_cut_off_has_no_speed_up(write: Write, tmp_path: Path) -> None:
+    runs = [write(1), write(2)]
+    cut = replace(runs[1].header, complete=False, spec={**runs[1].header.spec, "failure": "killed"})
+    runs[1].path.unlink()
+    write_whole(tmp_path, cut, lockstep_values([5e-3] * 2, 1e-4, 40))
+    kernel = kernel_of([hindmost.open(path) for path in sorted(tmp_path.glob("*.h5"))])
+    assert len(kernel.columns) == 2
+    assert not kernel.is_scaling
