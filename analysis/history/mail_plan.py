@@ -168,7 +168,8 @@ def failing(study: HistoryStudy) -> Iterator[tuple[SeriesName, float, float]]:
         name = each.series.name
         results.setdefault((name.machine, name.case), []).extend(each.series.times.tolist())
     of_case = attrgetter("machine", "case")
-    for case, runs in groupby(sorted(study.history.failures, key=of_case), of_case):
+    dated = [run for run in study.history.failures if run.time <= study.until]
+    for case, runs in groupby(sorted(dated, key=of_case), of_case):
         passed = sorted(results.get(case, []))
         times = sorted(run.time for run in runs)
         # Runs with as many results before them are in a row.

@@ -215,7 +215,9 @@ class HistoryStudy:
     def failed_cases(self) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed in the last days."""
         return Counter(
-            (each.machine, each.case) for each in self.history.failures if each.time > self.since
+            (each.machine, each.case)
+            for each in self.history.failures
+            if self.since < each.time <= self.until
         )
 
     def by_case(self) -> dict[tuple[str, str], str]:

@@ -16,12 +16,20 @@ COMMA, POINT = ",", "."
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:([.,])\d{3})(?:\1\d{3})*")
 """A whole number with a mark before every three digits."""
+_SPACED = re.compile(r"[-+]?\d{1,3}(?:[\s'’]\d{3})+(?:[.,]\d*)?")
+"""A number with a space or an apostrophe before every three digits."""
 
 
 def decimal_mark(texts: Iterable[str]) -> str | None:
     """Return the decimal mark that all numbers among some texts agree on; None if none shows it."""
-    marks = {mark for text in texts if (mark := _shown_by(text.strip())) is not None}
+    marks = {mark for text in texts if (mark := _shown_by(_closed(text))) is not None}
     return marks.pop() if len(marks) == 1 else None
+
+
+def _closed(text: str) -> str:
+    """Return a text without spaces around it, and without those before thousands."""
+    text = text.strip()
+    return re.sub(r"[\s'’]", "", text) if _SPACED.fullmatch(text) else text
 
 
 def _shown_by(text: str) -> str | None:
@@ -48,7 +56,7 @@ def number_in(text: str, mark: str | None) -> float | None:
     mark : str or None
         The decimal mark of the file; None if it is unknown: a single point is decimal then.
     """
-    text = text.strip()
+    text = _closed(text)
     shown = _shown_by(text) or mark
     if shown is None and COMMA in text:
         return None

@@ -53,6 +53,8 @@ class _Observation(NamedTuple):
     work: str
     is_either: bool
     """Whether the comma in its text may be decimal, as it is read here, or of thousands."""
+    has_unit: bool
+    """Whether the file states its unit."""
 
 
 class HistoryGathering:
@@ -114,6 +116,7 @@ class HistoryGathering:
                 session.file,
                 run.work.get(timer, ""),
                 fraction is not None,
+                bool(run.units.get(timer)),
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{session.file}: {run.case}, {timer}")
@@ -256,7 +259,8 @@ class HistoryGathering:
             return None
         times = _frozen([each.time for each in kept])
         values = _frozen([each.value for each in kept])
-        if not unit and is_label(key[2], values, times):
+        stated = any(each.has_unit for each in kept)
+        if not stated and is_label(key[2], values, times):
             self.remarks.add(
                 "numbers that name their runs",
                 f"{kept[0].file}: {name} is the number or the moment of a run, not a measurement; "

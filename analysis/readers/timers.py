@@ -27,11 +27,11 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NAMING = frozenset(
     (
         *("id", "uuid", "pid", "ppid", "tid", "uid", "gid", "seed", "version", "revision"),
-        *("serial", "attempt", "timestamp", "epoch"),
+        *("serial", "attempt", "timestamp", "epoch", "year", "month", "weekday"),
     )
 )
 """The last word of numbers that name a run, or something of it."""
-_COUNTING = frozenset(["build", "job", "run", "pipeline", "workflow", "number", "no", "nr"])
+_COUNTING = frozenset(["build", "job", "run", "pipeline", "workflow", "number", "no", "nr", "pr"])
 """The same, where the values show that they count."""
 _UNITS_OF_TIME = (1.0, 1e-3, 1e-6, 1e-9)
 NEAR_S = 2 * 86400.0

@@ -99,7 +99,7 @@ def fit_models(
     families : bool
         Search scipy's families for the best law, which takes a few seconds.
     """
-    digest = Digest.of(times)
+    digest = times.digest()
     table: dict[str, Fit] = {
         model.name: model.fit for model in MODELS if not (model.blocking_only and times.pipelined)
     }

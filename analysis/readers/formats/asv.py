@@ -165,6 +165,8 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         values = result if isinstance(result, list) else [result]
         by_column = dict(zip(columns if values is result else ["result"], values, strict=False))
         with remarks.leaving_out("benchmarks that cannot be read", "benchmark"):
+            if not name.strip():
+                raise DataError(f"{path} has a benchmark without a name.")
             yield from list(
                 _benchmark(name, by_column, described.get(name, {}), session, environment, remarks)
             )

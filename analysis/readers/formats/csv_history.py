@@ -49,6 +49,8 @@ ROLES = {
 }
 """Roles of columns by name, the clearest name first; all others may be metrics."""
 
+NAMES = ("case", "metric")
+"""Columns that name a result, where any row of a table has a name in them."""
 FAILED = ("false", "no", "fail", "failed", "0")
 
 SHOULD_BE = (
@@ -132,6 +134,7 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         for at in range(len(names))
         if any(table.number(row[at]) is not None for _, row in table.rows)
     }
+    naming = [role for role in NAMES if any(columns.get(role, row) for _, row in table.rows)]
     branches = {columns.get("branch", fields) for _, fields in table.rows}
     for line, fields in table.rows:
         where = f"{path}, line {line}"
@@ -141,6 +144,11 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
             remarks.add("rows without a date", f"{error} The row is left out.")
             continue
         case = columns.get("case", fields) or without_date(path.stem)
+        if not all(columns.get(role, fields) for role in naming):
+            remarks.add(
+                "rows without a name", f"{where} names no case or no metric. The row is left out."
+            )
+            continue
         if len(branches) > 1:
             case = f"{case} [{columns.get('branch', fields) or 'no branch'}]"
         session = Session(

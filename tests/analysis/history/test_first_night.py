@@ -289,6 +289,7 @@ def test_dates_in_the_future_delete_nothing() -> None:
         (kept,) = state.series.values()
         assert kept.series.times.tolist() == [*nights.times.tolist(), BEGUN + 27000 * DAY]
         assert study.until == nights.times[-1]
+        assert study.failed_cases().total() == 2  # those of nights 30 and 35
 
 
 HASHES = [f"{night:040x}" for night in range(1, NIGHTS + 1)]

@@ -569,3 +569,12 @@ def test_metrics_of_one_name_and_several_units_are_several_series(tmp_path: Path
         ("value [allocs/op]", "allocs/op"): [7, 7],
     }
     assert history.warnings == ()
+
+
+def test_numbers_that_name_a_run_are_no_timers(tmp_path: Path) -> None:
+    for at in range(3):
+        timers = {"Total": 10.0 + at, "build id": 4711 + 2 * at, "begun": NIGHT_S + 86400.0 * at}
+        write_night(tmp_path, 20210124 + at, timers=timers)
+    history = read_history(tmp_path)
+    assert [each.name.timer for each in history.series] == ["Total"]
+    assert sum("not a measurement" in each for each in history.warnings) == 2

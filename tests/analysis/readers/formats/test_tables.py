@@ -345,6 +345,13 @@ def test_a_table_shows_its_decimal_mark(
     assert series.values.tolist() == [0.5, 12.132]
 
 
+def test_a_row_without_a_name_is_left_out(tmp_path: Path) -> None:
+    text = "date,case,metric,value\n2025-01-01,a,t,1\n2025-01-02,,t,2\n2025-01-03,a,,3\n"
+    history = read_history(write_table(tmp_path, text))
+    assert [each.values.tolist() for each in history.series] == [[1.0]]
+    assert [each.endswith("The row is left out.") for each in history.warnings] == [True, True]
+
+
 LABELS = {
     "build_number": [4711.0, 4712.0, 4715.0],
     "build": [17.0, 18.0, 21.0],

@@ -229,6 +229,8 @@ SECONDS = (0.16, 12.132, 1234.5)
 WRITTEN_AS = {
     "a decimal comma": ("0,160", "12,132", "1234,500"),
     "a decimal comma and points before thousands": ("0,16", "12,132", "1.234,5"),
+    "a decimal comma and spaces": ("0,160", "12,132", "1\u202f234,5"),
+    "a decimal point and apostrophes": ("0.160", "12.132", "1'234.5"),
     "a decimal point": ("0.160", "12.132", "1234.5"),
     "a decimal point and commas before thousands": ("0.16", "12.132", "1,234.5"),
 }
