@@ -331,8 +331,8 @@ def test_other_loops_on_other_ranks_are_said(write: Write) -> None:
 
 
 def test_names_sort_by_their_numbers(write: Write, tmp_path: Path) -> None:
-    for ranks in (1, 2, 16, 4):
-        write(ranks)
+    for count in (1, 2, 16, 4):
+        write(count)
     cases = [series.name.case for series in read_history([tmp_path]).series]
     ranks = [int(re.findall(r"(\d+) rank", case)[0]) for case in cases]
     assert ranks == sorted(ranks)
