@@ -32,7 +32,8 @@ NOT_REACHED = (
     "the program is statically linked: link the recorder into it (hindmost attach --print link)",
     "it runs with other rights than yours (setuid, capabilities): it cannot be recorded",
     "the recorder cannot be loaded where the program runs, as in a container that does not have "
-    "its file or has another C library: then the loader says so on stderr ('cannot be preloaded')",
+    "its file or has another C library (the loader then writes 'cannot be preloaded' to stderr): "
+    "start 'hindmost attach' inside of it",
     f"it is built with AddressSanitizer: set {WITH_ASAN}",
 )
 """Why a program has no recorder in it, and what to do; any of these where no fact decides."""
@@ -302,13 +303,14 @@ def why_not_loaded(ended: Ended) -> str:
     facts = facts_of(Path(path)) if path else ProgramFile()
     if facts.is_static:
         return (
-            f"{seen}: it is statically linked. Link it dynamically, or link the recorder into it "
-            "(hindmost attach --print link)."
+            f"{seen}: it is statically linked. If it is the MPI program, link it dynamically, or "
+            "link the recorder into it (hindmost attach --print link). If it starts that, as the "
+            "command of a container does, start 'hindmost attach' inside of it."
         )
     if facts.other_rights:
         return (
-            f"{seen}: it runs with other rights ({facts.other_rights}). Such programs cannot be "
-            "recorded."
+            f"{seen}: it runs with other rights ({facts.other_rights}). If it is the MPI program, "
+            "it cannot be recorded. If it starts that, start 'hindmost attach' inside of it."
         )
     if facts.needs_asan:
         return (
