@@ -52,6 +52,8 @@ TRIALS, ON_RANKS, SEED = 10_000, 300, 42
 SECONDS = (0.0, 0.05)
 """When a signal comes, after the first iteration."""
 LIMIT_S = 60.0
+LEAST_ITERATIONS = 2
+"""Of each rank before the signal: one mark is no iteration."""
 
 
 def compiled_stub(folder: Path, *flags: str) -> Path:
@@ -137,7 +139,9 @@ def faults_of(folder: Path, done: range) -> Iterator[str]:
         yield f"torn: {rank.torn or program.unreadable[0]}"
     if rank.end is None:
         yield "no end"
-    groups, left_out = sections_of(program)
+    groups, left_out, odd = sections_of(program)
+    if odd:
+        yield odd
     if left_out:
         yield f"left out: {left_out[0]}"
     if len(groups) != 1 or len(rank.sections) != 1:
@@ -147,7 +151,10 @@ def faults_of(folder: Path, done: range) -> Iterator[str]:
     records = section.array(Frame.RECORDS)
     if records.size != section.facts.kept or records.size != section.facts.seen:
         yield f"{records.size} records of {section.facts.seen}, {section.facts.kept} kept"
-    if rank.contexts_of(section)[records["what"] < 0].min(initial=1) < 1:
+    noted = section.array(Frame.CONTEXTS)
+    if noted.size != records.size or not 0 < noted.min(initial=1) <= noted.max(initial=1) < (
+        rank.contexts.count
+    ):
         yield "a call without its context"
     marks = records["end_ns"][records["what"] == ord(MONITOR)]
     if rank.program.mark_call:  # no marks are made: each iteration ends with one MPI_Allreduce
@@ -195,7 +202,7 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
             if file.exists() and file.stat().st_size == SHARED.size
         ]
 
-    while len(counted()) < RANKS or not all(done for _, done in counted()):
+    while len(counted()) < RANKS or min(done for _, done in counted()) < LEAST_ITERATIONS:
         if time.monotonic() > deadline:
             process.kill()
             return ["it did not start"]

@@ -21,7 +21,18 @@ ROLES = {
     RANK: ("rank", "rank id", "process", "proc", "process rank", "pe", "task", "task id"),
     HOST: ("host", "hostname", "host name", "node", "nodename", "node name", "machine"),
     REPETITION: ("repetition", "rep", "repeat", "replicate", "trial", "run", "sample"),
-    "identifier": ("id", "index", "seed", "timestamp", "date", "pid", "tid", "job", "jobid"),
+    "identifier": (
+        "id",
+        "index",
+        "seed",
+        "timestamp",
+        "date",
+        "pid",
+        "tid",
+        "job",
+        "jobid",
+        "commit",
+    ),
     "place": ("core", "cpu", "socket", "slot", "thread"),
 }
 """Columns that are no measurement, by their usual names: ``MPI Rank``, ``rank_id``, ``host``."""

@@ -22,7 +22,8 @@ from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_n
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import EventsInParts
-from hindmost.harness.recorder.library import NOTED, NS, RECORD
+from hindmost.harness.recorder.library import NOTED, NS, RECORD, Flag
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
@@ -34,6 +35,8 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.contexts import CallContexts
 
+OTHER_RANKS = 3
+"""The version of raw files since which records of messages name the other rank."""
 FINDING = "finding iterations"
 """What the person who waits is told."""
 
@@ -87,6 +90,9 @@ def recording_of(
     """
     facts = each.facts
     records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
+    if raw.program.version < OTHER_RANKS:
+        receipts = (records["what"] < 0) & (records["phase"] == MPI_PHASES.index("halo"))
+        records["flags"][receipts] &= 0xFF & ~Flag.GROUP
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
@@ -103,7 +109,7 @@ def recording_of(
         clock=clock,
         mpi_seen=seen,
         injecting=injecting,
-        sources=tuple(each.array(Frame.SOURCES).tolist()),
+        world_ranks=tuple(each.array(Frame.WORLD_RANKS).tolist()),
         polls=facts.polls if facts.what == LOOP else 0,
         between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,

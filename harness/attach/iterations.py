@@ -40,9 +40,19 @@ from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSee
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.text import counted, first_of, percent
 
+NO_CALL = Flag.INCOMPLETE | Flag.FURTHER
 POLLS = frozenset(
     (
-        *("looks", "asks", "tests_one", "tests_all", "tests_any", "tests_some"),
+        *(
+            "looks",
+            "looks_at",
+            "looks_for",
+            "asks",
+            "tests_one",
+            "tests_all",
+            "tests_any",
+            "tests_some",
+        ),
         *("waits_any", "waits_some"),
     )
 )
@@ -118,7 +128,7 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
     polls, files = (
         np.array([each in wanted for each in classes], np.bool_) for wanted in (POLLS, FILES)
     )
-    kept = (records["what"] < 0) & ((records["flags"] & Flag.INCOMPLETE) == 0)
+    kept = (records["what"] < 0) & ((records["flags"] & NO_CALL) == 0)
     kept[kept] = ~polls[-1 - records["what"][kept]]
     number = -1 - records["what"][kept]
     known = "context" in (records.dtype.names or ())

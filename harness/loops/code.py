@@ -128,7 +128,7 @@ class Compiled(Unseen):
 
     def ways_out(self, place: int) -> set[str]:
         """Return how control may leave the function after a place; see `leaves`."""
-        reached = self.graph.reached(self.block(place))
+        reached = self.graph.reached([self.block(place)])
         return {how for block, how in self.leaves.items() if block in reached}
 
     def must_make(self, places: Collection[int], header: int | None = None) -> bool:
@@ -137,7 +137,7 @@ class Compiled(Unseen):
         calling |= {block for block, how in self.leaves.items() if IS_MPI.fullmatch(how)}
         begin = self.graph.entry if header is None else self.leaders.index(header)
         inside = None if header is None else self.graph.loops[begin]
-        passed = self.graph.reached(begin, inside, calling)
+        passed = self.graph.reached([begin], inside, calling)
         if header is None:
             return not passed & self.leaves.keys()
         return not any(begin in self.graph.successors[block] for block in passed)

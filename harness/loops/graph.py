@@ -38,6 +38,9 @@ class FlowGraph:
     entry: int = 0
     nest: list[tuple[int, ...]] = field(init=False)
     loops: dict[int, set[int]] = field(init=False)
+    _ahead: dict[tuple[int, int | None], set[int]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         size = len(self.successors)
@@ -90,27 +93,31 @@ class FlowGraph:
         if begin == end and later:
             return FORWARD
         header = shared_loop(self.nest[begin], self.nest[end])
-        body = None if header is None else self.loops[header]
-        at_header = set() if header is None else {header}
-        following = (to for to in self.successors[begin] if to != header)
-        if any(end in self.reached(to, body, at_header) for to in following):
+        if (begin, header) not in self._ahead:
+            body, avoided = (None, ()) if header is None else (self.loops[header], (header,))
+            self._ahead[begin, header] = self.reached(self.successors[begin], body, avoided)
+        if end in self._ahead[begin, header]:
             return FORWARD
         return NEVER if header is None else header
 
     def reached(
-        self, begin: int, inside: Collection[int] | None = None, avoided: Collection[int] = ()
+        self,
+        begins: Iterable[int],
+        inside: Collection[int] | None = None,
+        avoided: Collection[int] = (),
     ) -> set[int]:
-        """Return the blocks to which control comes from the begin of one, itself included.
+        """Return the blocks to which control comes from the begins of some, these included.
 
         Parameters
         ----------
+        begins : iterable of int
         inside : collection of int, optional
             The blocks in which it stays; else all.
         avoided : collection of int
             Blocks that it does not pass.
         """
         seen: set[int] = set()
-        waiting = [begin]
+        waiting = list(begins)
         while waiting:
             block = waiting.pop()
             if block in seen or block in avoided or (inside is not None and block not in inside):

@@ -232,7 +232,7 @@ static void refuse_linked_mpi(void) {
 
 /* ---- begin and end of the process ---- */
 
-static void find_bindings(void);
+static void find_bindings(void), tell_of_tool_behind(void);
 
 static const char *pairs_path; /* see pairs.h; NULL: there is none */
 

@@ -80,7 +80,7 @@ static void write_program(void) {
   gethostname(host, sizeof host - 1);
   clock_gettime(CLOCK_REALTIME, &calendar);
   if (!command_size) command_size = read_command(command, sizeof command);
-  text_add(&text, "{\"version\":2");
+  text_add(&text, "{\"version\":3");
   text_number(&text, "rank", attached.rank);
   text_number(&text, "size", attached.size);
   text_number(&text, "pid", attached.pid);
@@ -207,6 +207,7 @@ static void attach_begin(void) {
     return;
   }
   tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
+  tell_of_tool_behind();
   write_program();
   write_clock();
   peers_in_solves = 1;
@@ -242,8 +243,11 @@ static void count_calls(void) {
   }
 }
 
-/* Starts to record on this thread, without meeting the other ranks. */
+/* Starts to record on this thread, without meeting the other ranks. Not while another thread writes what was
+ * recorded before, whose memory is used again, nor behind the end. */
 static void attach_arm(MPI_Comm comm, int size) {
+  sigset_t before;
+  if (!begin_writing(&before)) return;
   record_contexts = attached.contexts;
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
@@ -258,7 +262,8 @@ static void attach_arm(MPI_Comm comm, int size) {
   resume_injection();
   begin_events();
   note_begin();
-  start_recording();
+  if (!attached.ended) start_recording();
+  end_writing(&before);
 }
 
 static void begin_section(struct text *text, const char *what, double load_before) {
@@ -340,7 +345,7 @@ static void add_counts(struct text *text, struct extent to, int64_t switches, in
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
-    if (class == LOOKS || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
+    if (class == LOOKS || class == LOOKS_AT || class == LOOKS_FOR || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
         class == TESTS_ANY || class == TESTS_SOME)
       polls += state->call_count[i];
     if (state->other_ns[i] > 0) text_number(text, hindmost_call_names[i], state->other_ns[i]);
@@ -384,6 +389,12 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
     edges[i].bytes = bytes[i];
   }
   if (count >= 0) raw_frame(RAW_EDGES, edges, (size_t)count * sizeof edges[0]);
-  int32_t from[SOURCES];
-  if (count >= 0) raw_frame(RAW_SOURCES, from, (size_t)hindmost_sources(PMPI_Comm_c2f(communicator), from) * sizeof from[0]);
+  int same = MPI_UNEQUAL, size = 0;
+  if (count < 0 || PMPI_Comm_compare(communicator, MPI_COMM_WORLD, &same) || same == MPI_IDENT || same == MPI_CONGRUENT) return;
+  if (PMPI_Comm_size(communicator, &size)) return;
+  int32_t *world = malloc((size_t)size * sizeof *world);
+  if (!world) return;
+  hindmost_world_ranks(PMPI_Comm_c2f(communicator), size, world);
+  raw_frame(RAW_WORLD_RANKS, world, (size_t)size * sizeof *world);
+  free(world);
 }

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.events import EventsInParts, events_of_bodies
-from hindmost.harness.recorder.library import NS
+from hindmost.harness.recorder.events import HALO, EventsInParts, events_of_bodies
+from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
 from hindmost.harness.recorder.recording import Recording
@@ -239,7 +239,8 @@ def assembled(
     known
         What else is known of them; see `RankBodies`.
     """
-    classes, sources = (*recording.call_classes, "targets"), recording.sources
+    classes = (*recording.call_classes, "targets")
+    ranks = {world: rank for rank, world in enumerate(recording.world_ranks)} or None
     whole = np.array([name in WHOLE for name in called], np.bool_)
     phases, events = [], EventsInParts(begin.size)
     for bodies, records, part in parts_of(begin, recording.records, regions):
@@ -247,16 +248,25 @@ def assembled(
         calls = calls[calls["what"] < 0]
         own = (begin[bodies], end[bodies])
         phases.append(phases_of_loop(*own, calls, regions[part], called[part], names))
-        if recording.mpi_seen and not events.why_not:
+        if recording.mpi_seen and not events.lacking:
             calls = with_regions(calls, regions[part][whole[part]], len(classes) - 1)
-            events.add(*events_of_bodies(*own, calls, classes, sources))
+            if not bodies.start:  # what was sent before may be received in the bodies
+                earlier = recording.records[: records.start]
+                sent = (earlier["what"] < 0) & ((earlier["flags"] & Flag.GROUP) != 0)
+                calls = np.concatenate([earlier[sent & (earlier["phase"] == HALO)], calls])
+            events.add(*events_of_bodies(*own, calls, classes, ranks))
     known.setdefault("phase_duration", np.concatenate(phases))
+    of_all = events.together() if recording.mpi_seen else None
+    if of_all is not None:  # on the clock of the bodies
+        instants = of_all.messages["at_s"].astype(np.int64)
+        body = np.maximum(np.searchsorted(begin, instants, side="right") - 1, 0)
+        of_all.messages["at_s"] = known["start"][body] + (instants - begin[body]) * NS
     found = RankBodies(
         duration=(end - begin) * NS,
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
-        events=events.together() if recording.mpi_seen else None,
+        events=of_all,
         events_left_out=events.why_not if recording.mpi_seen else "MPI calls were not seen",
         **known,
     )

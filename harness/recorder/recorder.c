@@ -23,7 +23,7 @@ enum phase { HALO, WAIT, POST, OTHER, PHASES };
 
 /* How a call ended: it found nothing; it involved only some of the recorded ranks, or this one alone;
  * it completed a collective while an earlier one is still pending. */
-enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32 };
+enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32, FURTHER = 64, SENT = 128 };
 
 /* An interval of MPI (what < 0: minus one less the call's number), a detour that was injected (0), or an
  * instant in the stream of PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is
@@ -31,19 +31,21 @@ enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32 
 enum { DETOUR = 0 };
 struct record {
   int64_t begin_ns, end_ns;
-  int32_t what;
+  int16_t what;
+  uint16_t channel; /* of a message: its communicator and tag; see peers.h */
   int8_t phase;
   uint8_t flags;
   uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it or is needed;
-                     of a GROUP of a receipt, the sources whose messages it needs, a bit each */
+                     of a GROUP of messages, the other rank of one, which is SENT or received: those FURTHER messages that
+                     the call sends or receives are in records of no time before it */
 };
 
 #define CLASSES(X)                                                                                  \
-  X(SENDS) X(RECEIVES) X(LOOKS) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
+  X(SENDS) X(RECEIVES) X(PROBES) X(LOOKS) X(LOOKS_FOR) X(LOOKS_AT) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
   X(STARTS_NEIGHBOURS) X(PREPARES_SEND) X(PREPARES_PARTS) X(PREPARES_RECEIVE) X(PREPARES_NEIGHBOURS) X(MEETS)         \
   X(MEETS_AT_ROOT) X(MEETS_FROM_ROOT) X(MEETS_IN_ORDER) X(MEETS_SOME) X(MEETS_AT_WINDOW)            \
-  X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(STARTS_FROM_ROOT) X(STARTS_AT_ROOT) X(PREPARES_MEETING) \
-  X(TAKES) X(STARTS_TAKING) X(STARTS_EXCHANGE)                                                      \
+  X(CREATES) X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(STARTS_FROM_ROOT) X(STARTS_AT_ROOT) X(PREPARES_MEETING) \
+  X(TAKES) X(AWAITS) X(STARTS_TAKING) X(STARTS_EXCHANGE)                                                      \
   X(STARTS_ONE) X(STARTS_ALL) X(WAITS_ONE) X(WAITS_ALL) X(WAITS_ANY) X(WAITS_SOME) X(TESTS_ONE)     \
   X(TESTS_ALL) X(TESTS_ANY) X(TESTS_SOME) X(ASKS) X(FORGETS) X(TARGETS) X(STARTS_TARGET) X(EXPOSES) \
   X(ACCESSES) X(FILES) X(STARTS_FILE)
@@ -131,7 +133,8 @@ static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phas
   int64_t at = state->seen;
   if (at < state->capacity) {
     if (record_contexts) record_contexts[at] = context_now;
-    records[at] = (struct record){begin_ns, end_ns, what, (int8_t)phase, (uint8_t)flags, (uint16_t)count};
+    records[at] = (struct record){begin_ns,     end_ns,         (int16_t)what,  (uint16_t)((uint32_t)count >> 16),
+                                  (int8_t)phase, (uint8_t)flags, (uint16_t)count};
   }
   __atomic_store_n(&state->seen, at + 1, __ATOMIC_RELEASE);
 }
@@ -158,8 +161,8 @@ void hindmost_next_body(void) { idle_record = -1; }
 #include "counters.h"
 #include "live.h"
 #include "petsc_events.h"
-#include "requests.h"
 #include "peers.h"
+#include "requests.h"
 
 /* ---- interface to Python ---- */
 

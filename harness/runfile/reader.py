@@ -284,8 +284,12 @@ class Run:
     def activity(self, name: str) -> NDArray[np.float64]:
         """Time of every body in one part of local work: float64, shape (iteration, rank), s."""
         if name not in self.activities:
-            remedy = "" if self.activities else ": run --activities records them"
-            raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}{remedy}.")
+            if not self.activities:
+                raise DataError(
+                    f"{self.path} has no activities: only 'hindmost run --activities' and "
+                    "record_ksp(..., activities=True) record them."
+                )
+            raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}.")
         with self.reading() as file:
             values = file["activity_duration"][:, :, self.activities.index(name)]
         return np.asarray(values, np.float64)

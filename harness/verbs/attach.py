@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import signal
+import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -29,6 +32,7 @@ from hindmost.harness.attach.outcome import (
     read_outcome,
     reports_gone,
     singletons,
+    tool_behind,
 )
 from hindmost.harness.attach.program import (
     PUT_OFF,
@@ -42,6 +46,7 @@ from hindmost.harness.attach.program import (
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
+from hindmost.processes import START, is_alive, stat_fields
 
 if TYPE_CHECKING:
     from hindmost.harness.attach.stop import StopRequest
@@ -51,6 +56,8 @@ FIRST_NODE = "node-0000000.raw"
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
+OWNER = "owner"
+"""Before the host, process and start of the one that removes a file when its program has ended."""
 BOARD = "board"
 """Before the file in which ranks tell each other that they are attached: the settings of rank 0."""
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -107,8 +114,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterate-at",
         default="",
         metavar="WHERE",
-        help="a loop of the program by its name; or an MPI function, at each Nth call of which an "
-        "iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of a PETSc program",
+        help="a loop of the program by its name, as app::Solver::step; or an MPI function, at each "
+        "Nth call of which an iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of "
+        "a PETSc program",
     )
     parser.add_argument(
         "--memory",
@@ -121,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="LAW",
         help="inject noise into what is recorded, as exponential:mean=50us; see 'hindmost run "
-        "--help'",
+        "--help-all'",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
@@ -245,10 +253,28 @@ def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")
     try:
-        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{text}")
+        owner = "" if arguments.print else owner_line()  # of a script's, the script has them
+        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}{text}")
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     return library
+
+
+def owner_line() -> str:
+    """Return a line by which others see whether this process still runs."""
+    return f"{OWNER} {socket.gethostname()} {os.getpid()} {stat_fields()[START]}\n"
+
+
+def clear_left(out: Path) -> None:
+    """Remove the files of a process of this host that was killed before it could."""
+    for path in out.glob(f"{SETTINGS_PREFIX}*"):
+        with suppress(OSError, UnicodeDecodeError):
+            found = re.search(rf"^{OWNER} (\S+) (\d+) (\d+)$", path.read_text(), re.MULTILINE)
+            if found is None or found[1] != socket.gethostname():
+                continue
+            process = int(found[2])
+            if not is_alive(process) or stat_fields(process)[START] != found[3]:
+                path.unlink()
 
 
 def print_environment(arguments: argparse.Namespace) -> int:
@@ -288,6 +314,8 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     try:
         library = prepare(arguments, settings)
         told.touch(mode=0o600)
+        told.write_text(owner_line())
+        clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
         ended = run_in_time(program, {**original, **added}, blocked, told, stop)
         outcome = read_outcome(told)
@@ -350,6 +378,8 @@ def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int
         warn(reason)
     if not outcome.processes:
         return MissingError.exit_status
+    if outcome.behind:
+        warn(tool_behind(outcome.behind))
     mine = assigned_rank()
     alone = singletons(outcome, Path(ended.words[0]).name, mine)
     if alone:

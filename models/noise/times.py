@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.digest import AllRanks, Digest
-from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
+from hindmost.models.simulation.blocks import (
+    EventBlock,
+    absent_ranks,
+    cycles_of_unknown,
+    whole_bodies,
+)
 
 IterationTimes = NDArray[np.float64]
 """float64 array, shape (iteration, rank), seconds."""
@@ -43,7 +48,7 @@ class Events:
     work : Rows, float, shape (iteration, rank, event), seconds
         Own work before an event.
     duration : Rows, float, shape (iteration, rank, event), seconds
-    group : int array, shape (iteration, rank, event), or None
+    group, behind : int array, shape (iteration, rank, event), or None
         See `hindmost.models.simulation.blocks.EventBlock`.
     """
 
@@ -51,6 +56,7 @@ class Events:
     work: Rows
     duration: Rows
     group: Rows | None = None
+    behind: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,9 +232,10 @@ class SolveTimes:
             work=before,
             duration=inside,
             rest=rest,
-            cycle_begins=self.cycle_begins[rows],
+            cycle_begins=self.cycle_begins[rows] | cycles_of_unknown(self.events.kind)[rows],
             absent=absent_ranks(self.events.kind[rows], before, inside),
             group=None if self.events.group is None else self.events.group[rows],
+            behind=None if self.events.behind is None else self.events.behind[rows],
         )
 
 

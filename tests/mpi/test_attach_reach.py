@@ -71,7 +71,7 @@ def test_ranks_without_the_recorder_are_not_waited_for(ends: Path, tmp_path: Pat
     def attach(out: str) -> list[str | Path]:
         return [BIN / "hindmost", "attach", "--out", out, "--"]
 
-    commands = {
+    commands: dict[str, list[str | Path]] = {
         "others": [*launcher, *attach("others"), *program, *next_part, *program],
         "first": [*launcher, *program, *next_part, *attach("first"), *program],
         "cleared": [
@@ -117,14 +117,22 @@ def test_a_tool_in_front_of_the_recorder(optimised: str, ends: Path, tmp_path: P
     tool = tmp_path / "tool.so"
     flags = ("-shared", "-fPIC", optimised)
     subprocess.run([current_stack().mpicc, *flags, "-o", tool, PROGRAMS / "tool.c"], check=True)
+    after = f'LD_PRELOAD="$LD_PRELOAD":{tool} exec {ends} well 20'
+    behind = alone("--out", "runs", "--", "sh", "-c", after, folder=tmp_path)
+    assert (behind.returncode, "the tool saw" in behind.stdout) == (0, False)
+    assert f"{tool} intercepts MPI as well, and saw none of the calls" in " ".join(
+        behind.stderr.split()
+    )
     script = f'LD_PRELOAD={tool}:"$LD_PRELOAD" exec {ends} well 20'
     done = alone("--out", "runs", "--", "sh", "-c", script, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "the tool saw 40" in done.stdout
-    (path,) = (tmp_path / "runs").iterdir()
-    run = hindmost.open(path)
-    assert len(run.durations) == 39
-    assert (run.phase("wait") > 0).all()
+    assert "intercepts" not in done.stderr
+    for path in (tmp_path / "runs").iterdir():
+        run = hindmost.open(path)
+        assert len(run.durations) == 39
+        assert (run.phase("wait") > 0).all()
+    assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
 def test_what_is_said_is_what_was_seen(ends: Path, tmp_path: Path) -> None:

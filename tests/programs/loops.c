@@ -173,7 +173,7 @@ static void messages(int count) {
 /* A few benchmarks of many small messages. */
 static void benchmarks(int count) {
   for (int set = 0; set < 12; set++) {
-    work(20000);
+    work(100000);
     messages(1);
   }
 }

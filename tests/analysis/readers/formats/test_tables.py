@@ -154,6 +154,7 @@ def test_units_stand_in_brackets_or_parentheses(column: str, name: str, unit: st
         ("Node", HOST),
         ("job_id", "identifier"),
         ("seed", "identifier"),
+        ("commit", "identifier"),
         ("Trial", "repetition"),
         ("cpu", "place"),
         *((name, None) for name in ("ranks", "nodes", "threads", "time", "idle")),
