@@ -60,7 +60,7 @@ class JudgedSeries(Verdicts):
         The nearest of the changes that may lie at its date, else the drift that contains it.
         """
         noted = date.fromisoformat(note.date)
-        changes = (each for each in self.detection.changes if self.may_be(note, each))
+        changes = (each for each in self.detection.steps if self.may_be(note, each))
         nearest = min(
             changes,
             key=lambda change: abs(date.fromisoformat(self.labels[change.index][:10]) - noted),

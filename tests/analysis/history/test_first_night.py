@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.analysis.history.planted import FIRST, NIGHTS, history, noise, series, stepped
+from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, series, stepped
 
+from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.headline import headline, newest_line, silence_lines
 from hindmost.analysis.history.history_json import history_json
@@ -130,6 +131,16 @@ def test_a_jump_is_mailed_when_it_is_seen_and_when_it_is_confirmed() -> None:
     assert told_on(told) == [33]
     assert [study.status() for study, _ in told.values()][3:] == [WARN, *[PASS] * (NIGHTS - 34)]
     assert not any(plan.withdrawn for _, plan in told.values())
+
+
+def test_a_jump_can_be_acknowledged_and_stays_so_when_it_is_confirmed() -> None:
+    note = Acknowledgement(date=day(34), reason="new compiler")
+    for night in range(34, NIGHTS):
+        slower = without(series(stepped(0)), night + 1)
+        study = judge_history(history(slower), acknowledged=[note])
+        assert study.status() == PASS
+        assert study.judged[0].recent(study.since)
+    assert judge_history(history(without(series(stepped(0)), 35))).status() == WARN
 
 
 def test_a_case_that_fails_is_told_once_in_a_row() -> None:
