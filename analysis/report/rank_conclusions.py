@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.ranks.tables import culprit_words
+from hindmost.analysis.ranks.tables import who_costs_most
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
 from hindmost.analysis.runs.first_screen import (
@@ -94,7 +94,7 @@ def straggler(ranks: RankReport) -> str:
     if found is None:
         return "No single rank stands out."
     if not found.sure:
-        return f"No rank is shown to have more work: {culprit_words(ranks)}"
+        return f"No rank is shown to have more work: {who_costs_most(ranks)}"
     whole = max(float(late.charged_s.sum()), 1e-300)
     if found.node:
         share = percent(float(late.node_charged_s[late.nodes.index(found.node)]) / whole, 0)
