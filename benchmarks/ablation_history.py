@@ -112,6 +112,11 @@ ROWS = (
     Row(name="no lines", patches=((segments, "SHORTEST_LINE", NEVER),)),
     Row(name="no two modes", patches=((segments, "SWITCHES", NEVER),)),
     Row(name="no wander", patches=((segments, "WANDER", 0.0),)),
+    Row(name="wander 0.2", patches=((segments, "WANDER", 0.2),)),
+    Row(
+        name="freedom as if known",
+        patches=((segments.Segment, "freedom", property(lambda each: each.nights)),),
+    ),
     Row(
         name="no test",
         patches=((segments.Rules, "level_at", lambda *_: 1.0),),

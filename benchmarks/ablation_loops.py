@@ -1,6 +1,6 @@
 """The rules by which `attach` chooses the loop of a program, each switched off alone.
 
-Run by ``make ablation`` (PART=loops, about a minute). The truth is drawn: programs of fourteen
+Run by ``make ablation`` (PART=loops, about a minute). The truth is drawn: programs of fifteen
 kinds, each with its loop of time steps, traced call by call on three ranks. No number of
 iterations, of calls or of seconds is drawn with regard to the rules' thresholds.
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.ablation import Case, Mechanism, Scores, print_table
+from numpy.typing import NDArray
 
 from hindmost.harness.loops import choice
 from hindmost.harness.loops.choice import (
@@ -95,10 +96,8 @@ class Trace:
         loops = {}
         for key, (parent, noted) in self.found.items():
             arrays = {name: np.array(each, np.int64) for name, each in noted.items()}
-            spans = (arrays["begins"], arrays["enters"], arrays["leaves"])
-            loops[key] = Loop(
-                key=key, parent=parent, frames=(), **arrays, seconds=seconds_of(*spans, calls)
-            )
+            seconds = seconds_of(arrays["enters"], arrays["leaves"], calls)
+            loops[key] = Loop(key=key, parent=parent, frames=(), **arrays, seconds=seconds)
         return calls, loops
 
 
@@ -153,13 +152,23 @@ def stages(random: Random, trace: Trace) -> Truth:
 
 
 def few_steps(random: Random, trace: Trace) -> Truth:
-    """Run a handful of steps, with a solver of as many iterations as it needs."""
+    """Run a handful of steps, with a solver of as many iterations as it needs, but not many."""
     for _ in trace.loop(At.STEPS, int(random.integers(5, 10))):
         trace.call(several(random, 2, 6))
-        for _ in trace.loop(At.SOLVE, several(random, 20, 150)):
+        for _ in trace.loop(At.SOLVE, several(random, 4, 20)):
             trace.call(3)
     other_loop(random, trace)
     return STEPS
+
+
+def few_solves(random: Random, trace: Trace) -> Truth:
+    """Run a handful of steps, with a solver of as many iterations as it needs, of which many."""
+    for _ in trace.loop(At.STEPS, int(random.integers(4, 10))):
+        trace.call(several(random, 2, 6))
+        for _ in trace.loop(At.SOLVE, several(random, 40, 150)):
+            trace.call(3)
+    other_loop(random, trace)
+    return ((At.SOLVE, 1, 1),)
 
 
 def cycles(random: Random, trace: Trace) -> Truth:
@@ -277,6 +286,7 @@ PROGRAMS: dict[str, Callable[[Random, Trace], Truth]] = {
         chunks,
         stages,
         few_steps,
+        few_solves,
         cycles,
         repeats,
         own_counts,
@@ -328,14 +338,24 @@ def always(_: Any) -> bool:
     return True
 
 
+def never(*_: Any) -> bool:
+    """Ask nothing, and say no."""
+    return False
+
+
+def as_many(loop: Candidate) -> float:
+    """Count iterations, however they share the calls."""
+    return loop.iterations if loop.iterates and loop.equal else 0.0
+
+
 def constant(loop: Candidate) -> bool:
     """Tell whether a loop has the same number of iterations each time, as it is."""
     return min(each.constant for each in loop.ranks) >= nearly_all
 
 
-def all_calls(loop: Loop, calls: ContextCalls) -> int:
+def all_calls(loop: Loop, calls_before: NDArray[np.uint32]) -> int:
     """Count the calls in a loop with those of MPI-IO."""
-    return calls_inside(loop, replace(calls, writes=np.zeros_like(calls.writes)))
+    return calls_inside(loop, np.arange(calls_before.size, dtype=np.uint32))
 
 
 def each_for_itself(found: Any, _: Any) -> Any:
@@ -355,34 +375,31 @@ def no_signature(loop: Loop, _: ContextCalls) -> Any:
 
 merged, nearly_all = choice._merged, choice.NEARLY_ALL
 RULES = (
-    Mechanism(name="iterations: at least 10", patches=((choice, "LEAST_ITERATIONS", 2),)),
+    Mechanism(name="outermost: 32 iterations are enough", patches=((choice, "ENOUGH", NEVER),)),
+    Mechanism(name="10 are, and those in it are not asked", patches=((choice, "ENOUGH", 10),)),
     Mechanism(
         name="iterations that share the calls",
-        patches=(
-            (
-                Candidate,
-                "often",
-                property(
-                    lambda self: (
-                        self.iterates and self.equal and self.iterations >= choice.LEAST_ITERATIONS
-                    )
-                ),
-            ),
-        ),
+        patches=((Candidate, "sharing", property(as_many)),),
     ),
     Mechanism(name="4 to 9 iterations, marked as few", patches=((choice, "LEAST_OF_FEW", NEVER),)),
     Mechanism(
         name="few come after those that iterate often", patches=((choice, "_merged", as_often),)
     ),
+    Mechanism(name="few give way to what is in them", patches=((choice, "_is_in_these", never),)),
     Mechanism(
-        name="few give way to regular ones in them",
-        patches=((choice, "_regular", lambda *_: False),),
+        name="not to axes, fields or messages", patches=((Candidate, "short", property(never)),)
     ),
+    Mechanism(name="not to what has little time", patches=((choice, "LEAST_INSIDE", 0.0),)),
     Mechanism(
-        name="not to axes, nor to what has little time",
-        patches=((choice, "_that_matter", lambda deeper, *_: deeper),),
+        name="only to most of their calls",
+        patches=((choice, "NEARLY_ALL", 0.0), (Candidate, "constant", property(constant))),
     ),
-    Mechanism(name="and to those only", patches=((choice, "_regular", lambda *_: True),)),
+    Mechanism(name="calls without MPI-IO", patches=((choice, "calls_inside", all_calls),)),
+    Mechanism(
+        name="only to what is constant or long",
+        patches=((Candidate, "constant", property(always)),),
+    ),
+    Mechanism(name="few to what is long", patches=((Candidate, "long", property(never)),)),
     Mechanism(name="equally often on all ranks", patches=((Candidate, "equal", property(always)),)),
     Mechanism(
         name="one less where the program was ended",
@@ -391,17 +408,6 @@ RULES = (
     Mechanism(
         name="several iterations of an entry", patches=((Candidate, "iterates", property(always)),)
     ),
-    Mechanism(name="chunks", patches=((choice, "_steps_of", lambda *_: None),)),
-    Mechanism(
-        name="chunks: most of the calls in steps",
-        patches=((choice, "NEARLY_ALL", 0.0), (Candidate, "constant", property(constant))),
-    ),
-    Mechanism(name="chunks: calls without MPI-IO", patches=((choice, "calls_inside", all_calls),)),
-    Mechanism(
-        name="chunks: a constant number of steps",
-        patches=((Candidate, "constant", property(always)),),
-    ),
-    Mechanism(name="chunks: at least 8 steps", patches=((choice, "LEAST_TRIPS", 2),)),
     Mechanism(
         name="loops hidden by those in them", patches=((choice, "hidden_every", no_signature),)
     ),

@@ -1,10 +1,11 @@
-"""What converting the raw files of many ranks takes: time and memory, by ranks.
+"""What converting raw files takes: time and memory, by ranks, and by entries of a loop on one.
 
     make bench-attach-ranks
 
 The files are made: a solve of 500 iterations by CG on each rank, 64 ranks on a node, with the names
-of as many calls as the recorder has, and with call contexts. Each size is converted in a process of
-its own.
+of as many calls as the recorder has, and with call contexts; then loops of one rank with 11 million
+records, in which an inner loop is entered often or seldom. Each is converted in a process of its
+own.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.harness.attach.raw_files import CALLS, US, Raw, cg, framed
+from tests.harness.attach.raw_files import CALLS, US, Raw, cg, entered, framed
 
 from hindmost.harness.attach.convert import convert
 
 RANKS = (192, 2_000, 4_096, 10_000)
+ENTRIES = (4_000, 40_000, 400_000)
+RECORDS = 11_000_000
 ITERATIONS, OF_NODE = 500, 64
 OTHERS = [f"MPI_Other_call_{number}" for number in range(170)]
 PROGRAM = {
@@ -42,11 +45,22 @@ def write_program(folder: Path, ranks: int) -> int:
     return ranks * len(stream.records)
 
 
-def measure(ranks: int) -> str:
-    """Convert a program of so many ranks, and return a row."""
+def write(folder: Path, what: str, number: int) -> int:
+    """Write raw files of so many ranks, or entries, and return their records."""
+    if what == "ranks":
+        return write_program(folder, number)
+    trips = RECORDS // number // 2
+    entered(folder, number, trips)
+    return number * (1 + 2 * trips)
+
+
+def measure(what: str, number: int) -> str:
+    """Convert a program of so many ranks, or entries, and return a row."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "app-0.raw"
-        records = write_program(folder, ranks)
+        command = [sys.executable, "-m", __spec__.name, "write", what, str(number), str(folder)]
+        written = subprocess.run(command, check=True, capture_output=True, text=True)
+        records = int(written.stdout)
         raw_mb = sum(each.stat().st_size for each in folder.iterdir()) / 1e6
         files = len(list(folder.iterdir()))
         begin = time.process_time()
@@ -54,20 +68,25 @@ def measure(ranks: int) -> str:
         spent_s = time.process_time() - begin
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return (
-        f"{ranks:>8,}{files:>8,}{records:>14,}{raw_mb:>10.0f}{spent_s:>10.1f}"
+        f"{number:>8,}{files:>8,}{records:>14,}{raw_mb:>10.0f}{spent_s:>10.1f}"
         f"{1e6 * spent_s / records:>12.2f}{peak_mb:>12.0f}"
     )
 
 
 def main() -> None:
-    """Print a row for each number of ranks."""
-    print("   ranks   files       records    raw MB     CPU s   us/record     peak MB")  # noqa: T201
-    for ranks in RANKS:
-        subprocess.run([sys.executable, "-m", __spec__.name, str(ranks)], check=True)
+    """Print a row for each number of ranks, and of entries."""
+    for what, numbers in (("ranks", RANKS), ("entries", ENTRIES)):
+        print(f"{what:>8}   files       records    raw MB     CPU s   us/record     peak MB")  # noqa: T201
+        for number in numbers:
+            command = [sys.executable, "-m", __spec__.name, "measure", what, str(number)]
+            subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(measure(int(sys.argv[1])), flush=True)  # noqa: T201
-    else:
-        main()
+    match sys.argv[1:]:
+        case ["write", what, number, folder]:
+            print(write(Path(folder), what, int(number)))  # noqa: T201
+        case ["measure", what, number]:
+            print(measure(what, int(number)), flush=True)  # noqa: T201
+        case _:
+            main()

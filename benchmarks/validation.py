@@ -18,7 +18,6 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
@@ -68,7 +67,7 @@ def explain(folder: Path) -> None:
         record(folder / workload, workload, SOLVERS, "--repeats", str(EXPLAINED_REPEATS))
         for run in find_runs([folder / workload]):
             times = solve_times(run)
-            model, digest = fit_both(times)[0], Digest.of(times)
+            model, digest = fit_both(times)[0], times.digest()
             later = model.later_error_percent
             errors["later"].append(np.nan if later is None else later)
             errors["whole"].append(model.predict().error_percent(times.solve_time_s))

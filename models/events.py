@@ -29,3 +29,5 @@ class EventKind(IntEnum):
     """Reduction to a root or gather: the root needs all ranks, which may leave at once."""
     IN_ORDER = 8
     """Scan: each rank needs those before it."""
+    UNKNOWN = 9
+    """A body whose events do not fit together on all ranks: its time is each rank's own."""

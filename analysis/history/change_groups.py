@@ -11,6 +11,7 @@ from itertools import groupby
 
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.commits import short_commit
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.detection import VERDICTS, worst
@@ -99,12 +100,17 @@ class ChangeGroup:
 
     @property
     def commits(self) -> str:
-        """The commits to inspect: the leading change's, and whether those of others differ."""
-        leading = commit_range(self.leading.judged, self.leading.change)
+        """The commits to inspect, shortened: the leading change's, and whether others differ."""
+        leading = self.full_commits
         ranges = {commit_range(each.judged, each.change) for each in self.findings} | {leading}
         if not leading or len(ranges) == 1:
-            return leading
-        return f"{leading} (the narrowest of {len(ranges)} ranges)"
+            return short_commit(leading)
+        return f"{short_commit(leading)} (the narrowest of {len(ranges)} ranges)"
+
+    @property
+    def full_commits(self) -> str:
+        """The leading change's commits in full."""
+        return commit_range(self.leading.judged, self.leading.change)
 
 
 def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
@@ -237,8 +243,13 @@ def ancestors(timer: str, parents: Mapping[str, str]) -> Iterator[str]:
         yield timer
 
 
+def joined(parts: Mapping[str, str]) -> str:
+    """Write commits in full."""
+    return ", ".join(f"{name} {commit}".strip() for name, commit in parts.items())
+
+
 def commit_range(judged: JudgedSeries, change: Finding) -> str:
-    """Return the commits between which a change lies; empty where none are known.
+    """Return the commits between which a change lies, in full; empty where none are known.
 
     The first is that of the last observation that certainly has the old level, the second that of
     the first observation that certainly has the new one.
@@ -249,7 +260,7 @@ def commit_range(judged: JudgedSeries, change: Finding) -> str:
     if not after and not before:
         return ""
     if before == after:
-        return f"the same commits before and after ({judged.series.commits[last]})"
+        return f"the same commits before and after ({joined(after)})"
     ranges = []
     for name in sorted({*before, *after}):
         old, new = before.get(name, "unknown"), after.get(name, "unknown")

@@ -12,6 +12,7 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.detection import VERDICTS
+from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
 from hindmost.models.significance import p_words
 from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
 
@@ -60,7 +61,7 @@ def change_sentence(finding: SeriesChange) -> str:
         f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, "
         f"{signed_percent(change.effect, change.effect_interval)}, "
-        f"{p_words(change.p_value, 1)}, {when}"
+        f"{p_words(change.p_anywhere, 1)}, {when}"
     )
 
 
@@ -72,7 +73,9 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
     elif judged.is_worse(change) and judged.is_undone(change):
         yield "has recovered since"
     elif isinstance(change, ChangePoint) and judged.is_worse(change) and not change.confirmed:
-        yield f"not confirmed yet: found on {change.seen} of {change.needed} consecutive nights"
+        yield f"not confirmed yet: {change.progress}"
+    if judged.nights <= FEWEST_NIGHTS and judged.is_open(change):
+        yield "few nights: their correlation is unknown, which makes a false change likelier"
     yield from worse_within(finding)
     inside = list(finding.descendants())
     if inside:
@@ -93,7 +96,7 @@ def worse_within(finding: SeriesChange) -> Iterator[str]:
         badge = each.judged.verdict_on(each.change)
         if VERDICTS.index(badge) < own:
             timer = timer_name(each.judged.series.name.timer)
-            size = f"{signed_percent(each.change.effect)}, {p_words(each.change.p_value, 1)}"
+            size = f"{signed_percent(each.change.effect)}, {p_words(each.change.p_anywhere, 1)}"
             yield f"{badge} in its part {timer}: {size}, on {each.date}"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_work
 from hindmost.analysis.history.pairing import pair_series
@@ -42,11 +43,16 @@ class Comparison:
     other_units: tuple[tuple[SeriesName, str, str], ...] = ()
 
     def ranked(self) -> tuple[ComparedSeries, ...]:
-        """Return all series, the most significant difference first, and of equals the largest."""
+        """Return all series, the most significant difference first, and of equals the largest.
+
+        Timers that are part of no other come before their parts: a part may differ much and matter
+        little.
+        """
         return tuple(
             sorted(
                 self.series,
                 key=lambda each: (
+                    not self.is_whole(each),
                     not each.is_significant,
                     2.0 if each.ratio.p_value is None else max(each.ratio.p_value, LEAST),
                     -abs(float(np.log(each.ratio.value))),
@@ -54,6 +60,10 @@ class Comparison:
                 ),
             )
         )
+
+    def is_whole(self, series: ComparedSeries) -> bool:
+        """Tell whether a timer is part of no other."""
+        return series.first.name.timer not in self.first.parents
 
     def summary(self) -> str:
         """Return in one line how many series differ, and which differs most."""
@@ -66,10 +76,12 @@ class Comparison:
             way = [each for each in differing if (each.worse_by > 0.0) == worse]
             if not way:
                 continue
-            most = max(way, key=lambda each: abs(float(np.log(each.ratio.value))))
+            lead = [each for each in way if self.is_whole(each)] or way
+            most = max(lead, key=lambda each: abs(float(np.log(each.ratio.value))))
             word = direction_word({each.first.unit for each in way}, worse=worse)
             by = most.ratio_words(most.ratio.value)
-            phrases.append(f"{len(way)} significantly {word} in B (most {by}: {most.name})")
+            named = "most" if len(lead) == len(way) else "the whole"
+            phrases.append(f"{len(way)} significantly {word} in B ({named} {by}: {most.name})")
         undecided = sum(each.is_undecided for each in self.series)
         same = len(self.series) - len(differing) - len(without) - undecided
         if same:
@@ -232,3 +244,41 @@ def choice_words(first: History, second: History) -> str:
     if not timers[0] & timers[1]:
         return ""
     return " To compare one case of each, whatever its name, select it: --case, --machine."
+
+
+def with_cases(history: History, cases: Mapping[str, str]) -> History:
+    """Return a history with other names of its cases; what then has one name is one series."""
+    found: dict[SeriesName, list[NightlySeries]] = {}
+    for series in history.series:
+        name = replace(series.name, case=cases[series.name.case])
+        found.setdefault(name, []).append(replace(series, name=name))
+    return replace(history, series=tuple(joined(each) for each in found.values()))
+
+
+def joined(series: Sequence[NightlySeries]) -> NightlySeries:
+    """Return several series as one, in the order of time."""
+    first = series[0]
+    if len(series) == 1:
+        return first
+    order = np.argsort(np.concatenate([each.times for each in series]), kind="stable")
+
+    def in_order(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+        filled = [
+            np.full(each.times.size, np.nan) if part is None else part
+            for each, part in zip(series, parts, strict=True)
+        ]
+        return np.asarray(np.concatenate(filled)[order])
+
+    commits = [text for each in series for text in each.commits]
+    parts = [part for each in series for part in each.commit_parts]
+    known = any(each.spread is not None for each in series)
+    return replace(
+        first,
+        times=in_order([each.times for each in series]),
+        values=in_order([each.values for each in series]),
+        commits=tuple(commits[place] for place in order),
+        commit_parts=tuple(parts[place] for place in order),
+        spread=in_order([each.spread for each in series]) if known else None,
+        freedom=in_order([each.freedom for each in series]) if known else None,
+        work=frozenset().union(*(each.work for each in series)),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, named, worse_noun
 from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
-from hindmost.models.changepoint.detection import FAIL, WARN
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
 from hindmost.text import counted, first_of, plural, quantity, signed_percent
 
 SAME_LEVEL = 0.1
@@ -38,7 +38,7 @@ def headline(study: HistoryStudy) -> str:
 
     phrases = [
         worse(FAIL, f"confirmed in {counted(len(failing), 'case')}"),
-        worse(WARN, "not yet confirmed"),
+        worse(WARN, "seen, not confirmed"),
     ]
     drifts = sum(isinstance(one, Trend) and each.is_open(one) for each, one in found)
     if drifts:
@@ -64,13 +64,52 @@ def headline(study: HistoryStudy) -> str:
         if any(closed):
             phrases.append(f"{sum(closed)} acknowledged {plural(sum(closed), noun)}")
     phrases = list(filter(None, phrases))
-    left_out = len(study.silent()) + len(study.unjudged())
-    current = len(study.judged) - left_out
-    if not phrases and current:
-        least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
+    if not phrases:
+        phrases += [*still_open(study), *quiet_words(study)]
+    phrases += [*fell_silent(study), *not_judged(study)]
+    return f"{study.status()}: {', '.join(phrases) or 'no series'}"
+
+
+def still_open(study: HistoryStudy) -> Iterator[str]:
+    """Yield how many older changes for the worse are still open."""
+    units = [each.series.unit for each in study.judged for _ in each.open_before(study.since)]
+    if units:
+        yield f"{len(units)} older {worse_noun(set(units))[len(units) > 1]} still open"
+
+
+def quiet_words(study: HistoryStudy) -> Iterator[str]:
+    """Yield in how many series no change was found lately, and what could not be seen."""
+    quiet = [each for each in study.judged if each.status(study.since) in (PASS, OPEN)]
+    if quiet:
         days = f"the last {study.last_days:.3g} days"
-        phrases.append(f"no change{least} in {days} in {counted(current, 'series')}")
-    return f"{study.status()}: {', '.join([*phrases, *not_judged(study)]) or 'no series'}"
+        words = f"no change found in {days} in {counted(len(quiet), 'series')}"
+        unseen = unseen_steps([each.visible_step(study.since) for each in quiet])
+        yield f"{words} ({unseen})" if unseen else words
+
+
+def unseen_steps(steps: Sequence[float]) -> str:
+    """Say which steps could not be seen, given the smallest visible one of each series."""
+    known = np.sort([step for step in steps if not math.isnan(step)])
+    finite, words = known[np.isfinite(known)], []
+    if finite.size:
+        low, high = (f"{100.0 * end:.2g}" for end in (finite[0], finite[-1]))
+        below = low if low == high else f"{low} to {high}"
+        words.append(f"a step below about {below} % could not be seen")
+        if low != high:
+            words.append(f"median {100.0 * float(np.median(finite)):.2g} %")
+    if blind := known.size - finite.size:
+        words.append(f"too few nights to see any in {counted(blind, 'series')}")
+    return "; ".join(words)
+
+
+def fell_silent(study: HistoryStudy) -> Iterator[str]:
+    """Yield how many machines, and cases of others, fell silent in the last days."""
+    machines = study.silent_machines()
+    if machines:
+        yield f"{counted(len(machines), 'silent machine')}"
+    cases = [last for last in study.silent_cases().values() if last > study.since]
+    if cases:
+        yield f"{counted(len(cases), 'silent case')}"
 
 
 def not_judged(study: HistoryStudy) -> Iterator[str]:
@@ -175,9 +214,9 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
     """Say which later case of the machine has the levels of a silent one; empty if none has."""
     old = {each.series.name.timer: each.series for each in study.of_case(case)}
     last = max(each.times[-1] for each in old.values())
-    for later, (begun_s, _) in study.spans().items():
+    for later, times in study.results().items():
         new = {each.series.name.timer: each.series for each in study.of_case(later)}
-        if later[0] != case[0] or begun_s <= last or not old.keys() & new.keys():
+        if later[0] != case[0] or times.min() <= last or not old.keys() & new.keys():
             continue
         ratios = [
             np.median(new[timer].values) / np.median(old[timer].values[-NIGHTS_OF_LEVEL:])
@@ -191,13 +230,16 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
 def newest_line(study: HistoryStudy) -> str:
     """Return which series end with an outlier, and the largest; empty if none does.
 
-    A change is first seen after some nights: until then this is all that is known of it.
+    A change is first seen after some nights: until then this is all that is known of it. A jump for
+    the worse is among the findings.
     """
     rows = []
     for each in study.judged:
-        runs = each.detection.outliers
-        ends = bool(runs) and runs[-1].stop == each.detection.observations
-        if ends and not each.is_silent(study.since):
+        found = each.detection
+        runs = found.outliers
+        ends = bool(runs) and runs[-1].stop == found.observations
+        told = found.jump is not None and found.jump in each.recent(study.since)
+        if ends and not told and not each.is_silent(study.since):
             level, value = each.detection.level_now, float(each.series.values[-1])
             rows.append((each, value, value / level - 1.0))
     if not rows:

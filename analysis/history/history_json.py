@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.state import FALSE_SHARE
+from hindmost.analysis.history.study import GATES, HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.models.changepoint import ChangePoint, Regime, Trend, default_settings
+from hindmost.models.changepoint import ChangePoint, Jump, Regime, Trend, default_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,15 @@ class DatedChange(SeriesChange):
     change: ChangePoint
 
     JSON = "date dates **change badge open known commits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedJump(DatedChange):
+    """The newest nights, if they are far from the level; seen, not confirmed."""
+
+    change: Jump
+
+    JSON = f"{DatedChange.JSON} nights=change.seen needed=change.needed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +79,8 @@ class SeriesEntry:
     changes: list[DatedChange]
     outliers: list[str]
     trends: list[DatedTrend]
+    jump: DatedJump | None
+    visible_step_percent: float | None
     regimes: list[DatedRegime]
     level_now: float | None
     status: str
@@ -75,7 +88,8 @@ class SeriesEntry:
     JSON = (
         "file **of.series.name unit=of.series.unit "
         "smaller_is_better=of.series.smaller_is_better method=of.detection.method "
-        "observations=of.detection.observations changes outliers trend trends regimes level_now "
+        "observations=of.detection.observations changes outliers trend trends jump "
+        "visible_step_percent regimes level_now "
         "too_short=of.detection.too_short status last nights=of.nights log=of.log"
     )
 
@@ -83,12 +97,15 @@ class SeriesEntry:
     def made(cls, judged: JudgedSeries, study: HistoryStudy) -> SeriesEntry:
         """Return the entry of a series of a study."""
         found, labels = judged.detection, judged.labels
+        step = judged.visible_step(study.since)
         return cls(
             of=judged,
             file=study.history.source,
             changes=[DatedChange(judged=judged, change=each) for each in found.changes],
             outliers=[labels[at] for run in found.outliers for at in range(run.start, run.stop)],
             trends=[DatedTrend(judged=judged, change=each) for each in found.trends],
+            jump=None if found.jump is None else DatedJump(judged=judged, change=found.jump),
+            visible_step_percent=100.0 * step if math.isfinite(step) else None,
             regimes=[DatedRegime(judged, each) for each in found.regimes],
             level_now=found.level_now if found.regimes else None,
             status=judged.status(study.since),
@@ -141,10 +158,12 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
     return {
         "method": study.method,
         "status": study.status(),
+        "fails_on": [gate for gate in GATES if study.fails(gate)],
         "since": moment(since).isoformat(),
         "until": moment(study.until).isoformat(),
         "least_change_percent": 100.0 * study.least,
         "settings": default_settings(study.method),
+        "false_discovery_rate": FALSE_SHARE,
         "open": [
             OpenDrift(judged=each, change=found)
             if isinstance(found, Trend)

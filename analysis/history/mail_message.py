@@ -34,12 +34,18 @@ from hindmost.analysis.history.terms import MANY
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.files import write_output
-from hindmost.models.changepoint.detection import FAIL, PASS, UNKNOWN, VERDICTS, WARN
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, UNKNOWN, VERDICTS, WARN
 from hindmost.output import write_bytes
 from hindmost.printable import one_line
 from hindmost.text import counted
 
-COLOURS = {FAIL: "#b3261e", WARN: "#8a5a00", PASS: "#2e6b34", UNKNOWN: "#5f6368"}
+COLOURS = {
+    FAIL: "#b3261e",
+    WARN: "#8a5a00",
+    OPEN: "#9c3d00",
+    PASS: "#2e6b34",
+    UNKNOWN: "#5f6368",
+}
 
 
 def compose(
@@ -166,7 +172,7 @@ def html_of(
         colour=COLOURS[study.status()],
         remarks=remarks_of(study, plan, at),
         groups=[
-            (group_heading(group), [cells_of(each) for each in shown])
+            (group_heading(group), group.full_commits, [cells_of(each) for each in shown])
             for group, shown in worst_of(groups)
         ],
         left=counted(left, "smaller change") if left > 0 else "",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, grouped
 from hindmost.analysis.history.change_sentences import revision_words
@@ -39,7 +43,7 @@ class MailPlan:
     news : tuple of ChangeGroup
         Changes that were not mailed, or only with a milder verdict.
     others : int
-        Failed runs and silent machines that were not mailed.
+        Cases that fail, and silent machines and cases, that were not mailed.
     again : tuple of ChangeGroup
         Open changes that were mailed before: a digest lists them. In the first mail, those older
         than the last days.
@@ -125,10 +129,20 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     if item.kind != CHANGE or item.badge != FAIL:
         return ""
     for judged in study.judged:
-        for event in reversed(judged.log if judged.series.name == item.name else ()):
-            there = item.first <= event.changed * SECONDS_A_DAY <= item.last
-            if there and event.kind == WITHDRAWN and (event.effect > 0.0) == item.rises:
-                return f"Withdrawn: {item.name}: {revision_words(event)}"
+        log = judged.log if judged.series.name == item.name else ()
+        there = (
+            event
+            for event in reversed(log)
+            if (event.effect > 0.0) == item.rises
+            and any(
+                at is not None and item.first <= at * SECONDS_A_DAY <= item.last
+                for at in (event.changed, event.was)
+            )
+        )
+        # What was withdrawn once may have been found again since, or moved from there.
+        latest = next(there, None)
+        if latest is not None and latest.kind == WITHDRAWN:
+            return f"Withdrawn: {item.name}: {revision_words(latest)}"
     return ""
 
 
@@ -137,19 +151,32 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
     for judged in study.judged:
         for change in (*judged.recent(study.since), *judged.open_before(study.since)):
             yield change_item(judged, change, now), SeriesChange(judged=judged, change=change)
-    for failure in study.history.failures:
-        if failure.time > study.since:
-            item = MailedItem(
-                kind=FAILURE,
-                name=SeriesName(machine=failure.machine, case=failure.case, timer=""),
-                first=failure.time,
-                last=failure.time,
-                mailed=now,
-            )
-            yield item, None
-    for machine, at in study.silent_machines().items():
-        name = SeriesName(machine=machine, case="", timer="")
+    for name, first, last in failing(study):
+        if last > study.since:
+            yield MailedItem(kind=FAILURE, name=name, first=first, last=last, mailed=now), None
+    silent = {(machine, ""): at for machine, at in study.silent_machines().items()}
+    silent |= {case: at for case, at in study.silent_cases().items() if at > study.since}
+    for (machine, case), at in silent.items():
+        name = SeriesName(machine=machine, case=case, timer="")
         yield MailedItem(kind=SILENCE, name=name, first=at, last=at, mailed=now), None
+
+
+def failing(study: HistoryStudy) -> Iterator[tuple[SeriesName, float, float]]:
+    """Yield the cases that failed, with the times of the first and the last run in a row."""
+    results: dict[tuple[str, str], list[float]] = {}
+    for each in study.judged:
+        name = each.series.name
+        results.setdefault((name.machine, name.case), []).extend(each.series.times.tolist())
+    of_case = attrgetter("machine", "case")
+    dated = [run for run in study.history.failures if run.time <= study.until]
+    for case, runs in groupby(sorted(dated, key=of_case), of_case):
+        passed = sorted(results.get(case, []))
+        times = sorted(run.time for run in runs)
+        # Runs with as many results before them are in a row.
+        for _, row in groupby(times, partial(bisect_left, passed)):
+            first, *others = row
+            name = SeriesName(machine=case[0], case=case[1], timer="")
+            yield name, first, others[-1] if others else first
 
 
 def change_item(judged: JudgedSeries, change: Finding, now: float) -> MailedItem:

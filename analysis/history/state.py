@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,16 @@ from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
-from hindmost.models.changepoint.detection import SILENT_DAYS
-from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported, places_of
+from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS
+from hindmost.models.changepoint.revisions import (
+    ReportedChange,
+    compare_with_reported,
+    pair,
+    places_of,
+)
+
+FALSE_SHARE = 0.05
+"""Share of the changes confirmed in a night's last days that are expected to be false, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +68,15 @@ class HistoryState:
     failures: tuple[FailedRun, ...] = ()
     mailed: MailRecord = field(default_factory=MailRecord)
 
-    def with_nights(self, history: History, method: str) -> HistoryState:
+    def with_nights(self, history: History, method: str, now: float = math.inf) -> HistoryState:
         """Add a history, which has all nights or only the last ones, and all failed runs of both.
+
+        Parameters
+        ----------
+        history : History
+        method : str
+        now : float
+            Seconds since 1970, UTC: what is dated after it replaces nothing before it.
 
         Raises
         ------
@@ -77,7 +92,7 @@ class HistoryState:
         for given in history.series:
             if given.name in series:
                 before = series[given.name]
-                series[given.name] = replace(before, series=merge(before.series, given))
+                series[given.name] = replace(before, series=merge(before.series, given, now))
             else:
                 series[given.name] = KeptSeries(series=given)
         runs = {
@@ -92,18 +107,23 @@ class HistoryState:
             mailed=self.mailed,
         )
 
-    def judged(self, series: Mapping[SeriesName, KeptSeries]) -> HistoryState:
-        """Return the next state, with judged series and the failed runs of `SILENT_DAYS`."""
+    def judged(self, series: Mapping[SeriesName, KeptSeries], until: float) -> HistoryState:
+        """Return the next state, with judged series and the failed runs of `SILENT_DAYS`.
+
+        Parameters
+        ----------
+        series : mapping
+        until : float
+            The newest night: seconds since 1970, UTC; see `dates.newest` for one dated wrongly.
+        """
         failures = tuple(
-            each
-            for each in self.failures
-            if each.time > self.failures[-1].time - SILENT_DAYS * SECONDS_A_DAY
+            each for each in self.failures if each.time > until - SILENT_DAYS * SECONDS_A_DAY
         )
         return replace(self, series={**self.series, **series}, failures=failures)
 
 
-def judge_series(kept: KeptSeries, *, method: str) -> tuple[Detection | str, KeptSeries]:
-    """Judge a series, and compare it with what was reported of it.
+def judge_series(kept: KeptSeries, *, method: str) -> Detection | str:
+    """Judge a series; return what was found, or why the series cannot be judged.
 
     Changes that were confirmed stay unless new nights refute them.
 
@@ -112,13 +132,6 @@ def judge_series(kept: KeptSeries, *, method: str) -> tuple[Detection | str, Kep
     kept : KeptSeries
         All nights, and what was reported of some.
     method : str
-
-    Returns
-    -------
-    Detection or str
-        Or why the series cannot be judged.
-    KeptSeries
-        As it is reported now, with the whole log.
 
     Raises
     ------
@@ -134,7 +147,7 @@ def judge_series(kept: KeptSeries, *, method: str) -> tuple[Detection | str, Kep
         for place in places_of(each, days.tolist())
     ]
     try:
-        detection = detect(
+        return detect(
             series.values,
             times=days,
             nights=days_of(series.times),
@@ -143,29 +156,100 @@ def judge_series(kept: KeptSeries, *, method: str) -> tuple[Detection | str, Kep
             method=method,
         )
     except DataError as error:
-        return str(error), kept
+        return str(error)
+
+
+def reported(kept: KeptSeries, detection: Detection) -> KeptSeries:
+    """Return a series as it is reported now, with the whole log."""
     now, events = compare_with_reported(kept.verdicts, detection)
-    return detection, replace(kept, verdicts=tuple(now), log=(*kept.log, *events))
+    return replace(kept, verdicts=tuple(now), log=(*kept.log, *events))
 
 
-def merge(kept: NightlySeries, given: NightlySeries) -> NightlySeries:
-    """Return a series with the nights of files, and those of the state before and after them."""
-    first = int(np.searchsorted(kept.times, given.times[0]))
-    last = int(np.searchsorted(kept.times, given.times[-1], side="right"))
+def without_chance(
+    judged: Sequence[tuple[KeptSeries, Detection]], now: float
+) -> list[tuple[KeptSeries, Detection]]:
+    """Mark the recent changes that chance may explain, as so many series are judged together.
 
-    def joined(old: Any, new: Any) -> Any:
-        if isinstance(new, tuple):
-            return old[:first] + new + old[last:]
-        return frozen(np.concatenate([old[:first], new, old[last:]]))
+    Of the changes of the last `RECENT` days that stay confirmed, at most `FALSE_SHARE` are expected
+    to be false (Benjamini and Hochberg, JRSS B 57 (1995), over all series; the p-value of a change
+    is that anywhere in its series). What was confirmed before stays.
 
+    Parameters
+    ----------
+    judged : sequence of (KeptSeries, Detection)
+    now : float
+        The newest night, in days since 1970.
+    """
+    recent = [
+        change
+        for kept, found in judged
+        for c, change in enumerate(found.changes)
+        if change.time > now - RECENT and not was_confirmed(kept, found, c)
+    ]
+    tests = max(len(judged), len(recent))
+    limit = 0.0
+    for rank, p_value in enumerate(sorted(each.p_anywhere for each in recent), start=1):
+        if p_value <= FALSE_SHARE * rank / tests:
+            limit = p_value
+    doubtful = {id(change) for change in recent if change.p_anywhere > limit}
+
+    def marked(found: Detection) -> Detection:
+        changes = tuple(
+            replace(each, by_chance=True) if id(each) in doubtful else each
+            for each in found.changes
+        )
+        return replace(found, changes=changes)
+
+    return [(kept, marked(found)) for kept, found in judged]
+
+
+def was_confirmed(kept: KeptSeries, found: Detection, change: int) -> bool:
+    """Tell whether a change, by its number, was reported as confirmed before."""
+    before = pair(kept.verdicts, found).get(change)
+    return before is not None and kept.verdicts[before].confirmed
+
+
+def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> NightlySeries:
+    """Return a series with the nights of files, and those of the state before and after them.
+
+    Nights that are dated after ``now`` replace only such nights: a wrong date deletes nothing.
+    """
+    old, new = (
+        int(kept.times.searchsorted(now, "right")),
+        int(given.times.searchsorted(now, "right")),
+    )
+    parts = [
+        *around(nights_of(kept, 0, old), nights_of(given, 0, new)),
+        *around(nights_of(kept, old), nights_of(given, new)),
+    ]
     return replace(
         given,
-        times=joined(kept.times, given.times),
-        values=joined(kept.values, given.values),
-        commits=joined(kept.commits, given.commits),
-        commit_parts=joined(kept.commit_parts, given.commit_parts),
+        times=frozen(np.concatenate([each.times for each in parts])),
+        values=frozen(np.concatenate([each.values for each in parts])),
+        commits=tuple(text for each in parts for text in each.commits),
+        commit_parts=tuple(commits for each in parts for commits in each.commit_parts),
         spread=None,
         freedom=None,
+    )
+
+
+def around(kept: NightlySeries, given: NightlySeries) -> list[NightlySeries]:
+    """Return the nights given, between those kept before the first and after the last of them."""
+    if not given.times.size:
+        return [kept]
+    first = int(kept.times.searchsorted(given.times[0]))
+    last = int(kept.times.searchsorted(given.times[-1], "right"))
+    return [nights_of(kept, 0, first), given, nights_of(kept, last)]
+
+
+def nights_of(series: NightlySeries, first: int, stop: int | None = None) -> NightlySeries:
+    """Return some observations of a series."""
+    return replace(
+        series,
+        times=series.times[first:stop],
+        values=series.values[first:stop],
+        commits=series.commits[first:stop],
+        commit_parts=series.commit_parts[first:stop],
     )
 
 

@@ -10,11 +10,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.history.silence import next_due
+from hindmost.analysis.history.state import (
+    HistoryState,
+    judge_series,
+    reported,
+    without_chance,
+)
 from hindmost.analysis.readers.gather_history import select
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
@@ -30,6 +40,11 @@ from hindmost.models.changepoint.detection import (
     WARN,
     worst,
 )
+
+T = TypeVar("T")
+GATES = ("open", "confirmed", "new")
+GOES_ON_DAYS = 3.0
+"""Days after the newest night up to which another one is expected."""
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
 
@@ -49,6 +64,8 @@ class HistoryStudy:
         Number of days before the newest night that the report covers.
     until : float
         The newest night: seconds since 1970, UTC; see `newest` for one that is dated wrongly.
+    now : float
+        When it is judged: seconds since 1970, UTC; infinite if that does not matter.
     refused : mapping
         Name of a series to the reason why it cannot be judged.
     state : HistoryState or None
@@ -60,6 +77,7 @@ class HistoryStudy:
     method: str
     last_days: float
     until: float
+    now: float = math.inf
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
     state: HistoryState | None = None
 
@@ -71,60 +89,84 @@ class HistoryStudy:
     def status(self) -> str:
         """Return the worst verdict on all in the last days.
 
-        A failed run is at least "warn", because its case was not measured, and so is a machine that
-        went silent. "unknown" if no series could be judged.
+        A failed run is at least "warn", because its case was not measured, and so is a machine or
+        case that fell silent. "unknown" if no series could be judged.
         """
         badges = self.by_case().values() or [UNKNOWN]
         return worst([*badges, *([WARN] if self.silent_machines() else [])])
 
-    def silent_machines(self) -> dict[str, float]:
-        """Return the machines without a result or a failed run in the last days, and their last.
+    def fails(self, on: str) -> bool:
+        """Tell whether a gate is closed.
 
-        Machines without any for `SILENT_DAYS` before that are left out.
+        Parameters
+        ----------
+        on : str
+            Of `GATES`: "new" closes it for all that fails or warns, "confirmed" for what fails, and
+            "open" also for older changes that would, until they are undone or acknowledged.
         """
-        last: dict[str, float] = {}
-        for (machine, _), (_, time) in self.spans().items():
-            last[machine] = max(last.get(machine, time), time)
-        for failure in self.history.failures:
-            if failure.machine in last:
-                last[failure.machine] = max(last[failure.machine], failure.time)
-        return {machine: time for machine, time in last.items() if self.went_silent(time)}
+        status = self.status()
+        if on == "open" and any(
+            each.verdict_on(one) == FAIL
+            for each in self.judged
+            for one in each.open_before(self.since)
+        ):
+            return True
+        return status == FAIL or (on == "new" and status == WARN)
 
-    def went_silent(self, last: float) -> bool:
-        """Tell whether a last result is older than the last days, but not given up."""
-        return self.since - SILENT_DAYS * SECONDS_A_DAY < last <= self.since
+    def silent_machines(self) -> dict[str, float]:
+        """Return the machines without a result or a failed run that was due, and their last.
+
+        Those whose results come in no order are silent after the last days. Machines without any
+        for `SILENT_DAYS` before the last days are left out.
+        """
+        times: dict[str, list[NDArray[np.float64]]] = {}
+        for (machine, _), found in self.results().items():
+            times.setdefault(machine, []).append(found)
+        return self.silent_of({name: np.concatenate(found) for name, found in times.items()})
 
     def silent_cases(self) -> dict[tuple[str, str], float]:
-        """Return the silent cases of machines that are not silent, and their last results.
+        """Return the silent cases of machines that are not silent, and their last results."""
+        machines = self.silent_machines()
+        return self.silent_of(
+            {case: found for case, found in self.results().items() if case[0] not in machines}
+        )
 
-        A case that failed in the last days is not silent.
-        """
-        failed, machines = self.failed_cases(), self.silent_machines()
-        return {
-            case: time
-            for case, (_, time) in self.spans().items()
-            if self.went_silent(time) and case not in failed and case[0] not in machines
-        }
+    def silent_of(self, times: Mapping[T, NDArray[np.float64]]) -> dict[T, float]:
+        """Return which of some moments of results and failed runs went silent, and their last."""
+        # An old folder is read as it was then; the clock counts where the nights go on.
+        at = self.now if self.now - self.until < GOES_ON_DAYS * SECONDS_A_DAY else self.until
+        given_up = self.since - SILENT_DAYS * SECONDS_A_DAY
+        silent = {}
+        for name, found in times.items():
+            known = found[found <= self.until]
+            last = float(known.max(initial=-math.inf))
+            # Dates without a time of day: the day has to be over.
+            over = at if (known % SECONDS_A_DAY).any() else max(at - SECONDS_A_DAY, self.until)
+            if given_up < last and (last <= self.since or next_due(known) <= max(over, self.until)):
+                silent[name] = last
+        return silent
+
+    def results(self) -> dict[tuple[str, str], NDArray[np.float64]]:
+        """Return when each case of a machine had a result, or failed after one."""
+        times: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
+        for each in self.judged:
+            name = each.series.name
+            times.setdefault((name.machine, name.case), []).append(each.series.times)
+        for failure in self.history.failures:
+            if (case := (failure.machine, failure.case)) in times:
+                times[case].append(np.array([failure.time]))
+        return {case: np.concatenate(found) for case, found in times.items()}
 
     def new_cases(self) -> dict[tuple[str, str], float]:
         """Return the cases that began in the last days, on machines that ran others before.
 
         A single timer that begins is no new case.
         """
-        first = {case: time for case, (time, _) in self.spans().items()}
+        first = {case: float(times.min()) for case, times in self.results().items()}
         known = {machine for (machine, _), time in first.items() if time <= self.since}
         return {
             case: time for case, time in first.items() if time > self.since and case[0] in known
         }
-
-    def spans(self) -> dict[tuple[str, str], tuple[float, float]]:
-        """Return the times of the first and the last result of each case of a machine."""
-        found: dict[tuple[str, str], tuple[float, float]] = {}
-        for each in self.judged:
-            times, case = each.series.times, (each.series.name.machine, each.series.name.case)
-            first, last = found.get(case, (math.inf, -math.inf))
-            found[case] = min(first, float(times[0])), max(last, float(times[-1]))
-        return found
 
     def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
         """Return the series of a case of a machine."""
@@ -173,12 +215,17 @@ class HistoryStudy:
     def failed_cases(self) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed in the last days."""
         return Counter(
-            (each.machine, each.case) for each in self.history.failures if each.time > self.since
+            (each.machine, each.case)
+            for each in self.history.failures
+            if self.since < each.time <= self.until
         )
 
     def by_case(self) -> dict[tuple[str, str], str]:
         """Return the worst verdict of every machine and case, as `status` does of all."""
         badges: dict[tuple[str, str], set[str]] = {case: {WARN} for case in self.failed_cases()}
+        for case, last in self.silent_cases().items():
+            if last > self.since:
+                badges.setdefault(case, set()).add(WARN)
         for each in self.judged:
             name = each.series.name
             badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
@@ -226,7 +273,7 @@ def judge_history(
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    whole = (state or HistoryState()).with_nights(history, method)
+    whole = (state or HistoryState()).with_nights(history, method, now + SECONDS_A_DAY)
     history = replace(
         history,
         series=tuple(each.series for each in whole.series.values()),
@@ -242,29 +289,38 @@ def judge_history(
     results = [judge(given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
         results += chosen.map(judge, given[1:])
-    judged, refused = [], {}
-    for detection, kept in results:
-        series = kept.series
-        if isinstance(detection, str):
-            refused[series.name] = detection
-            continue
-        judged.append(
-            JudgedSeries(
-                series=series,
-                detection=detection,
-                log=() if state is None else kept.log,
-                known=about(acknowledged, series.name),
-                labels=date_labels(series.times),
-            )
-        )
+    until = newest(history, now)
+    found = without_chance(
+        [
+            (kept, each)
+            for kept, each in zip(given, results, strict=True)
+            if not isinstance(each, str)
+        ],
+        until / SECONDS_A_DAY,
+    )
+    next_kept = {kept.series.name: reported(kept, each) for kept, each in found}
     return HistoryStudy(
         history=history,
-        judged=tuple(judged),
+        judged=tuple(
+            JudgedSeries(
+                series=kept.series,
+                detection=each,
+                log=() if state is None else next_kept[kept.series.name].log,
+                known=about(acknowledged, kept.series.name),
+                labels=date_labels(kept.series.times),
+            )
+            for kept, each in found
+        ),
         method=method,
         last_days=last_days,
-        until=newest(history, now),
-        refused=refused,
-        state=state and whole.judged({kept.series.name: kept for _, kept in results}),
+        until=until,
+        now=now,
+        refused={
+            kept.series.name: each
+            for kept, each in zip(given, results, strict=True)
+            if isinstance(each, str)
+        },
+        state=state and whole.judged(next_kept, until),
     )
 
 

@@ -11,7 +11,7 @@ _KEY = re.compile(
     r"(.*?)[\s_-]*(?:git[\s_-]*)?(?:commit|revision|sha1?|changeset)(?:[\s_-]*(?:id|hash|sha1?))?",
     re.IGNORECASE,
 )
-_FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
 
 UNKNOWN = ("", "unversioned", "unknown", "none", "null", "n/a", "-")
 """Texts that files write for an unknown commit."""
@@ -44,9 +44,13 @@ def commits_in(fields: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def short_commit(text: str) -> str:
+    """Shorten the full hashes in a text, as ``a1b2c3d4e5f6 with changes``; versions stay."""
+    return _FULL.sub(lambda found: found[0][:SHORT], text)
+
+
 def commits_text(parts: Mapping[str, str]) -> str:
     """Write commits for a person: ``Albany abc123, Trilinos def456``."""
     return ", ".join(
-        f"{repository} {commit[:SHORT] if _FULL.fullmatch(commit) else commit}".strip()
-        for repository, commit in parts.items()
+        f"{repository} {short_commit(commit)}".strip() for repository, commit in parts.items()
     )

@@ -59,9 +59,12 @@ class Experiment:
         At least one, in the order in which the files name them.
     warnings : tuple of str
         What was left out, merged or assumed, with the reason and the place, in sentences.
+    inclusive : bool or None
+        Whether the values of a call path include its callees; None if the files do not say it.
     """
 
     source: str
     parameters: tuple[str, ...]
     series: tuple[KernelSeries, ...]
     warnings: tuple[str, ...]
+    inclusive: bool | None = None

@@ -35,10 +35,13 @@ class ExperimentGathering:
     ----------
     parameters : tuple of str
     remarks : Remarks
+    inclusive : bool or None
+        As of `Experiment`.
     """
 
     def __init__(self) -> None:
         self.parameters: tuple[str, ...] = ()
+        self.inclusive: bool | None = None
         self.remarks = Remarks()
         self._declared_at = ""
         self._order: tuple[int, ...] | None = None
@@ -180,6 +183,7 @@ class ExperimentGathering:
                 _series(key, self._units.get(key[1], ""), points) for key, points in series.items()
             ),
             warnings=self.remarks.sentences(),
+            inclusive=self.inclusive,
         )
 
     def _leave_out_not_positive(self, chosen: Sequence[str]) -> None:

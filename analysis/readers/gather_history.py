@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.commits import commits_text
+from hindmost.analysis.readers.decimal_marks import as_fraction
 from hindmost.analysis.readers.format import CaseResult, HistoryEntry
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError
-from hindmost.analysis.readers.timers import find_parents
+from hindmost.analysis.readers.timers import find_parents, is_label
 from hindmost.analysis.readers.units import plain_unit, smaller_is_better
 from hindmost.errors import DataError, UsageError
 from hindmost.parsing import LARGEST, shown
@@ -26,6 +27,9 @@ from hindmost.text import choose, counted
 UNKNOWN = StandardError(math.nan)
 Key = tuple[str, str, str]
 """Machine, case and timer."""
+FEW_COMMAS = 5
+"""Values of a series with a comma before three digits that show it to be decimal: thousands would
+be above 1000 every night."""
 
 
 class _Commits(NamedTuple):
@@ -47,6 +51,10 @@ class _Observation(NamedTuple):
     unit: str
     file: str
     work: str
+    is_either: bool
+    """Whether the comma in its text may be decimal, as it is read here, or of thousands."""
+    has_unit: bool
+    """Whether the file states its unit."""
 
 
 class HistoryGathering:
@@ -79,15 +87,20 @@ class HistoryGathering:
         commits = _Commits(commits_text(session.commits), dict(session.commits))
         self._stated_parents.update(run.parents)
         self._number += 1
+        not_finite = []
         for timer, value in run.values.items():
-            if type(value) is not float or not 0.0 < value < math.inf:
-                value = self._judge(value, f"{session.file}: {run.case}, {timer}")
-                if value is None:
-                    continue
             name = run.units.get(timer, "s")
             if name not in self._units:
                 self._units[name] = plain_unit(name)
             unit, factor = self._units[name]
+            fraction = as_fraction(value) if isinstance(value, str) else None
+            value = value if fraction is None else fraction
+            if type(value) is not float or not 0.0 < value < math.inf:
+                if isinstance(value, float) and not math.isfinite(value):
+                    not_finite.append(f"{timer} is {shown(value)}")
+                value = self._judge(value, f"{session.file}: {run.case}, {timer}")
+                if value is None:
+                    continue
             error = run.errors.get(timer, UNKNOWN)
             spread = error.error * factor
             if not 0.0 <= spread < math.inf:
@@ -102,6 +115,8 @@ class HistoryGathering:
                 unit,
                 session.file,
                 run.work.get(timer, ""),
+                fraction is not None,
+                bool(run.units.get(timer)),
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{session.file}: {run.case}, {timer}")
@@ -110,6 +125,8 @@ class HistoryGathering:
             self._series.setdefault(key, []).append(observation)
             if timer in run.smaller_is_better:
                 self._smaller_is_better[key] = run.smaller_is_better[timer]
+        if not_finite:
+            self._failures.append(session.failed(run.case, ", ".join(not_finite)))
 
     def set_larger_is_better(self, timer: str) -> None:
         """Declare that larger values of a timer, by name or by pattern, are better.
@@ -128,10 +145,7 @@ class HistoryGathering:
             return float(value)
         if type(value) is float and 0.0 < value < math.inf:
             return value
-        self.remarks.add(
-            "values that are not measurements",
-            f"{where} is {shown(value)}, which is not a finite number above zero; left out.",
-        )
+        self.remarks.add(*no_measurement(where, value))
         return None
 
     def history(self, source: str) -> History:
@@ -142,12 +156,17 @@ class HistoryGathering:
         DataError
             There are none.
         """
-        keys, failures = sorted(self._series), self._sorted_failures()
-        if not keys and not failures:
+        again: Counter[tuple[str, str]] = Counter()
+        made = (
+            self._made(key, name, unit, observations, again)
+            for key in sorted(self._series)
+            for name, unit, observations in self._by_unit(key)
+        )
+        series = tuple(sorted(filter(None, made), key=lambda each: each.name))
+        failures = self._sorted_failures()
+        if not series and not failures:
             said = " ".join(self.remarks.sentences())
             raise DataError(f"{source} contains no usable result. {said}".rstrip())
-        again: Counter[tuple[str, str]] = Counter()
-        series = tuple(self._made(key, again) for key in keys)
         for (file, first), count in sorted(again.items()):
             self.remarks.add(
                 "files that repeat results",
@@ -158,7 +177,7 @@ class HistoryGathering:
             source=source,
             series=series,
             failures=tuple(failures),
-            parents=find_parents({key[2] for key in keys}, self._stated_parents),
+            parents=find_parents({each.name.timer for each in series}, self._stated_parents),
             warnings=self.remarks.sentences(),
         )
 
@@ -169,25 +188,85 @@ class HistoryGathering:
             first.setdefault((each.time, each.machine, each.case, each.reason), each)
         return [first[key] for key in sorted(first)]
 
-    def _made(self, key: Key, again: Counter[tuple[str, str]]) -> NightlySeries:
-        """Make a series, and count repeated observations by the files of both."""
+    def _by_unit(self, key: Key) -> Iterator[tuple[SeriesName, str, list[_Observation]]]:
+        """Yield the series of a name: one of its usual unit, and one of each unit beside it.
+
+        A unit that takes the place of the usual one on some nights is left out with a remark.
+        """
         observations = sorted(self._series[key])
         units = Counter(each.unit for each in observations)
-        unit = min(units, key=lambda name: (-units[name], name))
-        name = SeriesName(machine=key[0], case=key[1], timer=key[2])
+        usual = min(units, key=lambda name: (-units[name], name))
+        times = {each.time for each in observations if each.unit == usual}
+        for unit in units:
+            found = [each for each in observations if each.unit == unit]
+            name = SeriesName(machine=key[0], case=key[1], timer=key[2])
+            if unit == usual:
+                yield name, unit, found
+            elif times & {each.time for each in found}:
+                yield replace(name, timer=f"{key[2]} [{unit}]"), unit, found
+            else:
+                for each in found:
+                    self.remarks.add(
+                        "values whose unit differs from the rest of their series",
+                        f"{each.file}: {name} has the unit '{unit}', elsewhere '{usual}'; "
+                        "left out.",
+                    )
+
+    def _with_one_comma(
+        self, name: SeriesName, observations: list[_Observation]
+    ) -> list[_Observation]:
+        """Read commas that may be decimal or of thousands as the other nights of a series say."""
+        plain = [each.value for each in observations if not each.is_either]
+        either = [each for each in observations if each.is_either]
+        if not either:
+            return observations
+        where = f"{name}: {counted(len(either), 'value')} as '{either[0].value:.3f}' of "
+        where = f"{where}{either[0].file}, written with a comma for the point,"
+        sort = "commas that may be decimal or of thousands"
+        if plain:
+            level = float(np.median(plain))
+            read = float(np.median([each.value for each in either]))
+            if abs(math.log(1e3 * read / level)) < abs(math.log(read / level)):
+                self.remarks.add(sort, f"{where} taken as thousands, near the other nights.")
+                return [
+                    each._replace(value=each.value * 1e3) if each.is_either else each
+                    for each in observations
+                ]
+            self.remarks.add(sort, f"{where} taken as fractions, near the other nights.")
+            return observations
+        if len(either) >= FEW_COMMAS:
+            self.remarks.add(sort, f"{where} taken as fractions: thousands would always be whole.")
+            return observations
+        self.remarks.add(sort, f"{where} may be fractions or thousands; left out.")
+        return []
+
+    def _made(
+        self,
+        key: Key,
+        name: SeriesName,
+        unit: str,
+        observations: list[_Observation],
+        again: Counter[tuple[str, str]],
+    ) -> NightlySeries | None:
+        """Make a series, and count repeated observations by the files of both; None without any."""
         first: dict[tuple[float, float, str], _Observation] = {}
-        for each in observations:
-            if each.unit != unit:
-                self.remarks.add(
-                    "values whose unit differs from the rest of their series",
-                    f"{each.file}: {name} has the unit '{each.unit}', elsewhere '{unit}'; "
-                    "left out.",
-                )
-                continue
+        for each in self._with_one_comma(name, observations):
             there = first.setdefault((each.time, each.value, each.commits.text), each)
             if there is not each:
                 again[each.file, there.file] += 1
         kept = list(first.values())
+        if not kept:
+            return None
+        times = _frozen([each.time for each in kept])
+        values = _frozen([each.value for each in kept])
+        stated = any(each.has_unit for each in kept)
+        if not stated and is_label(key[2], values, times):
+            self.remarks.add(
+                "numbers that name their runs",
+                f"{kept[0].file}: {name} is the number or the moment of a run, not a measurement; "
+                "left out.",
+            )
+            return None
         spread = _frozen([each.spread for each in kept])
         known = np.isfinite(spread)
         freedom = _frozen([each.freedom for each in kept])
@@ -195,14 +274,22 @@ class HistoryGathering:
             name=name,
             unit=unit,
             smaller_is_better=self._smaller_is_better.get(key, smaller_is_better(key[2], unit)),
-            times=_frozen([each.time for each in kept]),
-            values=_frozen([each.value for each in kept]),
+            times=times,
+            values=values,
             commits=tuple(each.commits.text for each in kept),
             commit_parts=tuple(each.commits.parts for each in kept),
             spread=spread if known.any() else None,
             freedom=freedom if np.isfinite(freedom[known]).any() else None,
             work=frozenset(each.work for each in kept if each.work),
         )
+
+
+def no_measurement(where: str, value: Any) -> tuple[str, str]:
+    """Return the remark on a value that is left out."""
+    return (
+        "values that are not measurements",
+        f"{where} is {shown(value)}, which is not a finite number above zero; left out.",
+    )
 
 
 def select(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,20 @@ from hindmost.errors import DataError
 from hindmost.parsing import parse_json
 
 JsonObject = dict[str, Any]
+
+_NOT_FINITE = re.compile(
+    r'"(?:[^"\\]|\\.)*"|(?<![\w.])([-+]?)(?:(nan(?:\([\w]*\))?|1\.#\w+)|inf(?:inity)?)(?![\w.])',
+    re.IGNORECASE,
+)
+"""A text, or a number that is not finite as C prints it: ``nan``, ``-inf``, ``-nan(ind)``."""
+
+
+def _as_json(found: re.Match[str]) -> str:
+    """Return such a number as Python reads it in JSON, and a text as it is."""
+    if found[0].startswith('"'):
+        return found[0]
+    return "NaN" if found[2] else f"{found[1].strip('+')}Infinity"
+
 
 SORTS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
 """Names of JSON types, by Python's types."""
@@ -27,7 +42,11 @@ def load(text: str, where: str, first_line: int = 1) -> Any:
         It is not JSON, or an object has a key twice, of which one would be lost.
     """
     try:
-        return parse_json(text)
+        try:
+            return parse_json(text)
+        except json.JSONDecodeError:
+            # Printed by C: one such number never costs the file.
+            return parse_json(_NOT_FINITE.sub(_as_json, text))
     except json.JSONDecodeError as error:
         raise DataError(
             f"{where}, line {error.lineno + first_line - 1}, column {error.colno}: not JSON "
@@ -105,11 +124,24 @@ def member(holder: Any, name: str, kind: type | None, where: str) -> Any:
     return holder[name] if kind is None else expect(holder[name], kind, f"{where} {name}")
 
 
-def entries_of(holder: Any, name: str, where: str) -> Iterator[tuple[JsonObject, str]]:
-    """Yield the objects in a list that is a member of an object, and their places."""
+def entries_of(holder: Any, name: str, where: str) -> Iterator[tuple[Any, str]]:
+    """Yield the entries of a list that is a member of an object, and their places."""
     for at, entry in enumerate(member(holder, name, list, where)):
-        place = f"{where} {name}[{at}]"
-        yield expect(entry, dict, place), place
+        yield entry, f"{where} {name}[{at}]"
+
+
+def name_in(holder: Any, name: str, where: str) -> str:
+    """Return a member of an object that names it.
+
+    Raises
+    ------
+    DataError
+        As by `member`, or it is empty.
+    """
+    text: str = member(holder, name, str, where)
+    if not text.strip():
+        raise DataError(f"{where} has an empty '{name}', so its results belong to no case.")
+    return text
 
 
 def inner(data: JsonObject, name: str) -> JsonObject:

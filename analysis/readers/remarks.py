@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+from hindmost.errors import DataError
 from hindmost.text import plural
 
 SHOWN = 5
@@ -41,6 +43,22 @@ class Remarks:
             The common subject of similar sentences, to count them if there are many.
         """
         self._sorts.setdefault(sort, []).append(sentence)
+
+    @contextmanager
+    def leaving_out(self, sort: str, part: str) -> Iterator[None]:
+        """Leave out a part of a file that cannot be read, with a remark; the rest is read.
+
+        Parameters
+        ----------
+        sort : str
+            See `add`.
+        part : str
+            What is left out, in the singular.
+        """
+        try:
+            yield
+        except DataError as error:
+            self.add(sort, f"{error} The {part} is left out.")
 
     def sentences(self) -> tuple[str, ...]:
         """Return the first few sentences of every sort, each sort followed by how many more."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
@@ -67,7 +68,8 @@ def time_to_tolerance(run: Run) -> float:
     ending = Ending.of(run.header)
     if ending is None or not ending.to_tolerance:
         raise DataError(
-            f"{run.path} has no time to tolerance: the run had no tolerance (hindmost run --rtol)."
+            f"{run.path} has no time to tolerance: the run had no tolerance"
+            f"{remedy(Need.TOLERANCE, run, before='; ')}."
         )
     if not ending.reached:
         raise DataError(f"{run.path} has no time to tolerance: {ending.shortfall}.")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.readers.decimal_marks import COMMA, POINT, decimal_mark, number_in
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
 from hindmost.analysis.readers.units import is_unit
 from hindmost.errors import DataError
-from hindmost.parsing import plain_number
 
 _UNIT = re.compile(r"^(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))$")
 
@@ -42,22 +42,19 @@ class TextTable:
     header : list of str
     rows : list of Row
         As long as the header.
-    decimal : str
-        The decimal point of numbers: a comma if semicolons separate the fields.
+    decimal : str or None
+        The decimal mark of numbers, a point or a comma; None if no number shows it.
     """
 
     path: Path
     line: int
     header: list[str]
     rows: list[Row]
-    decimal: str
+    decimal: str | None
 
     def number(self, field: str) -> float | None:
         """Return the number in a field, None of other text."""
-        try:
-            return plain_number(field.replace(",", ".") if self.decimal == "," else field)
-        except ValueError:
-            return None
+        return number_in(field, self.decimal)
 
     def is_text(self, column: int) -> bool:
         """Tell whether a column has texts, and no number."""
@@ -96,8 +93,21 @@ def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) 
                 raise DataError(f"{fault}; {should_be}.")
             remarks.add("rows whose length differs from the header", f"{fault}; left out.")
     rows = [row for row in rows if len(row[1]) == len(header)]
-    decimal = "," if separator == ";" else "."
+    decimal = decimal_of([field for _, fields in rows for field in fields], separator)
     return TextTable(path=path, line=line, header=header, rows=rows, decimal=decimal)
+
+
+def decimal_of(fields: list[str], separator: str) -> str | None:
+    """Return the decimal mark of a table: what its numbers show, else that of its separator.
+
+    Semicolons separate fields where commas are decimal.
+    """
+    if not any(COMMA in field for field in fields):
+        return None
+    shown = decimal_mark(fields)
+    if shown is None and separator == ";" and not any(POINT in field for field in fields):
+        return COMMA
+    return shown
 
 
 def separator_of(line: str) -> str | None:

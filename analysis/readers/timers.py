@@ -11,12 +11,55 @@ Three sources, the first that knows a timer decides:
    of ``solve`` if there is a timer of that name. The longest such name counts.
 
 A parent that was not measured is skipped for its own parent.
+
+Numbers that name or date a run (of a build, a process, a seed) are no timers, see `is_label`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NAMING = frozenset(
+    (
+        *("id", "uuid", "pid", "ppid", "tid", "uid", "gid", "seed", "version", "revision"),
+        *("serial", "attempt", "timestamp", "epoch", "year", "month", "weekday"),
+    )
+)
+"""The last word of numbers that name a run, or something of it."""
+_COUNTING = frozenset(["build", "job", "run", "pipeline", "workflow", "number", "no", "nr", "pr"])
+"""The same, where the values show that they count."""
+_UNITS_OF_TIME = (1.0, 1e-3, 1e-6, 1e-9)
+NEAR_S = 2 * 86400.0
+"""Seconds between a moment of a run and its date, at most."""
+
+
+def is_label(timer: str, values: NDArray[np.float64], times: NDArray[np.float64]) -> bool:
+    """Tell whether numbers without a unit name or date their runs, and measure nothing.
+
+    They are moments of their runs in seconds, milliseconds, microseconds or nanoseconds since 1970;
+    or whole numbers whose name says it, as ``build number`` or ``seed``; or whole numbers that rise
+    from run to run and are called ``build``, ``job`` or ``run``.
+
+    Parameters
+    ----------
+    values : float64 array, shape (observation,)
+    times : float64 array, shape (observation,), seconds since 1970
+        Ascending.
+    """
+    if any(bool((np.abs(values * unit - times) < NEAR_S).all()) for unit in _UNITS_OF_TIME):
+        return True
+    if not (values == np.floor(values)).all():
+        return False
+    words = _WORD.findall(timer)
+    last = words[-1].lower() if words else ""
+    rises = bool((np.diff(values) >= 0.0).all()) and values[-1] > values[0]
+    return last in _NAMING or (rises and last in _COUNTING)
+
 
 LAND_ICE: dict[str, str | None] = {
     "Total Time": None,

@@ -12,10 +12,12 @@ from hindmost.analysis.runs.configuration import OF_THE_SOLVER, OWN_SOLVER, STRU
 from hindmost.analysis.runs.figures.compare_runs import apart
 from hindmost.analysis.runs.finding import OF_COMPARISON
 from hindmost.analysis.runs.first_screen import doubted
+from hindmost.analysis.runs.sides import Case
 from hindmost.analysis.runs.summary import phase_shares
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
+from hindmost.models.significance import order_chance, repeats_words, separated
 from hindmost.text import percent, seconds
 
 FASTER, SLOWER = "faster in every repeat", "slower in every repeat"
@@ -70,7 +72,14 @@ def comparable(groups: Iterable[FittedGroup]) -> list[list[FittedGroup]]:
         kind = configuration(fitted.group.runs[0])
         # The events of a user's loop differ with the solver that it names.
         may_differ = (*OF_THE_SOLVER, *(STRUCTURE if OWN_SOLVER in kind else ()))
-        key = tuple(sorted(part for part in kind.items() if part[0] not in may_differ))
+        key = tuple(
+            sorted(
+                part
+                for part in kind.items()
+                # An option of a program may name its solver.
+                if part[0] not in may_differ and part[1] != kind["solver"]
+            )
+        )
         sets.setdefault(key, []).append(fitted)
     return [members for members in sets.values() if len(members) > 1]
 
@@ -116,11 +125,11 @@ def verdict(first: Sequence[float], second: Sequence[float]) -> str:
     """
     if min(len(first), len(second)) < 2:
         return "unknown without repeats"
-    if max(second) < min(first):
-        return FASTER
-    if min(second) > max(first):
-        return SLOWER
-    return "inconclusive: the repeats overlap"
+    side, _ = separated(first, second)
+    if not side:
+        return "inconclusive: the repeats overlap"
+    order, why_not = FASTER if side < 0 else SLOWER, repeats_words(first, second)
+    return f"undecided: {order}, but {why_not}" if why_not else order
 
 
 def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conclusion]:
@@ -139,6 +148,8 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conc
         if solver.ratio is None:
             continue
         sure = solver.verdict in DECIDED
+        chance = order_chance(len(solver.times_s), len(first.times_s))
+        case = Case(name="", first=members[0].group.runs, second=fitted.group.runs)
         delta_s = solver.median_s - first.median_s
         files = [str(each.run.path) for group in (members[0], fitted) for each in group.runs]
         found.append(
@@ -147,12 +158,13 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conc
                     title=f"{solver.name} instead of {first.name}",
                     text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
                     f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
-                    f"{solver.verdict}.",
+                    f"{solver.verdict}. That is {case.factors()}.",
                     cost_s=delta_s,
                     share=delta_s / first.median_s,
                     relative=True,
                     certainty=Certainty.MEASURED if sure else Certainty.OPEN,
-                    basis=f"solve times of {len(solver.times_s)} and {len(first.times_s)} repeats",
+                    basis=f"solve times of {len(solver.times_s)} and {len(first.times_s)} repeats"
+                    + (f"; by chance in 1 of {1.0 / chance:.0f}" if sure else ""),
                     links=(Link(anchor=anchor, text="Solvers side by side"),),
                     topics=OF_COMPARISON,
                     files=tuple(files),

@@ -60,6 +60,7 @@ from hindmost.analysis.runs.finding import (
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
@@ -231,7 +232,7 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
             anchor=f"solvers-{place}",
         ),
         solvers_table(members),
-        Paragraph(what_is_compared(to_tolerance), quiet=True),
+        Paragraph(what_is_compared(to_tolerance, members[0].runs[0].run), quiet=True),
         *doubts([each for fitted in members for each in fitted.findings], OF_COMPARISON),
     ]
     reduced = [each.run for fitted in members for each in fitted.runs if each.run.reduced]
@@ -257,12 +258,12 @@ def doubts(findings: Sequence[Finding], topics: Collection[Topic]) -> list[Part]
     return [Folded(IN_DOUBT, cautions)] if cautions else []
 
 
-def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
+def what_is_compared(to_tolerance: Sequence[Ending], run: Run) -> str:
     """Return what the compared times are, and whether they mean the same."""
     if not to_tolerance:
         return (
             "All solvers did the same number of iterations. These times do not show that a solver "
-            "may converge in fewer: record with --rtol for the time to tolerance."
+            f"may converge in fewer{remedy(Need.TOLERANCE, run, before='; for that ')}."
         )
     norms = list(dict.fromkeys(ending.norm for ending in to_tolerance))
     differ = f" The norms differ here: {', '.join(norms)}." if len(norms) > 1 else ""

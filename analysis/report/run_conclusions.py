@@ -20,6 +20,7 @@ from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import capital, doubted
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.straggler import factor, times_words, work_or_core
 from hindmost.analysis.runs.stretches import extra_words, growth_words
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
@@ -368,8 +369,8 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
         PIPELINING,
         max(partner.saved_s, 0.0),
         "A pipelined solver hides reductions behind work, and does more work.",
-        f"With the pipelined solver the replay takes {partner.words}. 'hindmost run --pair' "
-        "measures both solvers.",
+        f"With the pipelined solver the replay takes {partner.words}."
+        + remedy(Need.PIPELINED, looked.run, before=" To measure it: ", otherwise=""),
         looked.links(phases="Phases by rank"),
         replay=partner,
         certainty=Certainty.PREDICTED if partner.sure else Certainty.OPEN,

@@ -15,7 +15,7 @@ from hindmost.analysis.runs.finding import MATTERS
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
-from hindmost.analysis.scaling.tables import kernel_lines, models_text
+from hindmost.analysis.scaling.tables import SHARES, growth_text, kernel_lines, models_text
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.html_charts import live_chart
@@ -31,9 +31,9 @@ CAPTION = (
 OF_FIRST = " The interval and the bands across are of the first kernel."
 INCHES = DEFAULT_HEIGHT_INCHES["full"]
 LEGEND = (
-    "predicted: beyond the points by what best predicted the last ones, else by the model. share: "
-    "of the sum of all kernels at the target. growth: prediction at the target over the value at "
-    "the largest measured point."
+    "predicted: beyond the points by what best predicted the last ones, else by the model. growth: "
+    "prediction at the target over the value at the largest measured point; ? where the interval "
+    "includes neither growth nor fall for sure. worst: by what factor the model is off at most."
 )
 
 
@@ -136,7 +136,7 @@ def section(
             else []
         ),
         Folded("A chart of each kernel, with the models of each stretch", drawn),
-        Paragraph(" ".join(LEGEND.split()), quiet=True),
+        Paragraph(f"{SHARES[metric.inclusive]} {LEGEND}", quiet=True),
     ]
 
 
@@ -151,6 +151,7 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
             Column("share", RIGHT),
             Column("growth", RIGHT),
             Column("SMAPE", RIGHT),
+            Column("worst", RIGHT),
             Column("model", WIDE),
         ),
         rows=[
@@ -159,8 +160,8 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
                 quantity(each.predicted, metric.unit),
                 each.interval(),
                 percent(each.share),
-                growth(each),
-                smape(each, metric),
+                growth_text(each) or "unknown",
+                *misfits(each, metric),
                 models_text(each.kernel, metric.target.at),
             )
             for each in standings
@@ -169,12 +170,13 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
     )
 
 
-def smape(standing: KernelAtTarget, metric: MetricStudy) -> str:
-    """Write how well the model at the target fits; nothing without a model there."""
+def misfits(standing: KernelAtTarget, metric: MetricStudy) -> tuple[str, str]:
+    """Write how far the model at the target is off, typically and at worst; empty without one."""
     at = metric.target.at
     if standing.kernel.unexplained(at):
-        return ""
-    return percent(standing.kernel.model_at(at).smape / 100.0)
+        return "", ""
+    model = standing.kernel.model_at(at)
+    return percent(model.smape / 100.0), f"{model.largest_miss:.3g}x"
 
 
 def growth(standing: KernelAtTarget) -> str:
@@ -204,7 +206,8 @@ def on_kernel(
         relative=True,
         amount="" if unit == "s" else f"+{quantity(more, unit)}",
         certainty=Certainty.OPEN if doubts or not known else Certainty.PREDICTED,
-        basis=f"90 % interval {standing.interval()}; {percent(standing.share)} of all kernels",
+        basis=f"90 % interval {standing.interval()}; {percent(standing.share)} of all kernels"
+        + (" without a caller" if metric.inclusive else ""),
         of=study.experiment.source,
         links=(Link(anchor=anchor, text="Kernels"),),
     )

@@ -25,7 +25,6 @@ from hindmost.analysis.runs.check_bodies import (
 from hindmost.analysis.runs.configuration import (
     injected_noise,
     is_attached,
-    is_own_loop,
 )
 from hindmost.analysis.runs.cores import look_at_cores
 from hindmost.analysis.runs.cycles import DECIDES, is_adaptive, read_adaptive
@@ -45,6 +44,7 @@ from hindmost.analysis.runs.finding import (
 )
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.summary import BALANCED_S
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED
@@ -88,7 +88,8 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
             code="few-cycles",
             severity="error",
             text=f"only {run.bodies} cycles",
-            advice=f"mean prediction errors need about {LEAST_CYCLES}: ask for more --cycles",
+            advice=f"mean prediction errors need about {LEAST_CYCLES}"
+            + remedy(Need.MORE_ITERATIONS, run, before=": "),
             doubts=(Topic.PREDICTIONS,),
         )
         return
@@ -122,8 +123,8 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
             code="disturbed-cycles",
             severity="note",
             text=f"{percent(share, 0)} of the cycles took over {SLOW:g} times their prediction",
-            advice="something else used the machine, or the prediction does not fit: replay "
-            "(--repeats) and compare with the floor",
+            advice="something else used the machine, or the prediction does not fit"
+            + remedy(Need.REPLAY, run, before=": "),
             doubts=DISTURBED_CYCLES,
         )
     slower = [each for each in read.verdicts if each.kind == CycleKind.SLOWER]
@@ -220,8 +221,7 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
     spread = max(times) / min(times) - 1.0
     if spread > SPOILS:
         advice = "no model can be more accurate than that: repeat on an idle machine"
-        if is_own_loop(group.runs[0]):
-            advice += "; if these are not repeats, name what differs: record(..., parameters={...})"
+        advice += remedy(Need.TOLD_APART, group.runs[0], before="; if these are not repeats, ")
         for run in group.runs:
             yield Finding(
                 file=str(run.path),
@@ -243,7 +243,7 @@ def look_at_completeness(run: Run) -> Iterator[Finding]:
             severity="error",
             text=str(failure) if failed else f"{lost} records were lost",
             advice="the other iterations are valid, but they are not the whole run"
-            + ("" if failed else ": give more memory (attach --memory), or record less"),
+            + ("" if failed else remedy(Need.ROOM, run, before=": ")),
             doubts=NUMBERS,
         )
 
@@ -255,8 +255,8 @@ def look_at_number(run: Run) -> Iterator[Finding]:
             code="few-bodies",
             severity="error",
             text=f"only {counted(run.bodies, 'iteration')}",
-            advice=f"fitted laws and medians need about {LEAST_BODIES}: record more iterations, or "
-            "combine several solves (--repeats)",
+            advice=f"fitted laws and medians need about {LEAST_BODIES}"
+            + remedy(Need.MORE_ITERATIONS, run, before=": "),
             doubts=(Topic.MODELS,),
         )
 
@@ -271,9 +271,8 @@ def look_at_ending(run: Run) -> Iterator[Finding]:
             code="tolerance-not-reached",
             severity="error",
             text=ending.shortfall,
-            advice="there is no time to tolerance: ask for more "
-            + ("iterations (-ksp_max_it)" if is_attached(run) else "--iterations")
-            + " or another preconditioner",
+            advice="there is no time to tolerance"
+            + remedy(Need.MORE_TO_CONVERGE, run, before=": "),
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
     elif ending.shortfall:
@@ -281,7 +280,8 @@ def look_at_ending(run: Run) -> Iterator[Finding]:
             code="stopped-early",
             severity="error",
             text=ending.shortfall,
-            advice="compare times per iteration, not solve times; or ask for fewer --iterations",
+            advice="compare times per iteration, not solve times"
+            + remedy(Need.FEWER_ITERATIONS, run, before="; or "),
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
     if ending.flaw:
@@ -342,10 +342,12 @@ def look_at_calls(run: Run) -> Iterator[Finding]:
             code="unattributed-mpi",
             severity="error" if share > SPOILS else "note",
             text=f"{percent(share)} of a rank's time is in {unclassified_calls(run)}",
-            advice="put them inside recorder.phase('halo') or recorder.phase('wait')"
-            if is_own_loop(run) and not is_attached(run)
-            else "it is unknown whether they wait or transfer; no efficiency is given above "
-            f"{percent(SPOILS, 0)}",
+            advice=remedy(
+                Need.NAMED_CALLS,
+                run,
+                otherwise="it is unknown whether they wait or transfer; no efficiency is given "
+                f"above {percent(SPOILS, 0)}",
+            ),
             doubts=SPLIT,
         )
     if calls_of_threads(run):
@@ -365,8 +367,8 @@ def look_at_calls(run: Run) -> Iterator[Finding]:
             severity="error" if share > SPOILS else "note",
             text=f"{percent(share)} of the time lies between calls of MPI_Test or MPI_Iprobe that "
             "found nothing: it counts as work, and may be waiting",
-            advice="if ranks poll until a request completes, call MPI_Wait or MPI_Probe, or "
-            "put the polling into phase('wait')",
+            advice="if ranks poll until a request completes, call MPI_Wait or MPI_Probe"
+            + remedy(Need.NAMED_POLLING, run, before=", or "),
             doubts=SPLIT,
         )
     if mpi_unseen(run):

@@ -331,4 +331,5 @@ def events_of(run: Run) -> str:
     if not run.has("event_kind") or not run.bodies:
         return ""
     kinds = np.unique(run.variable("event_kind", slice(0, 4096)))
-    return ", ".join(EventKind(kind).name.lower() for kind in kinds.tolist() if kind)
+    named = set(kinds.tolist()) - {EventKind.NONE, EventKind.UNKNOWN}
+    return ", ".join(EventKind(kind).name.lower() for kind in sorted(named))

@@ -97,6 +97,20 @@ def number_of(run: Run, name: str) -> float | None:
     return None if value is None else float(value)
 
 
+def about_threads(run: Run) -> str:
+    """Say what to do about the threads of the ranks; empty if none were asked for."""
+    given = run.header.environment.get("variables")
+    threads = str(given.get("OMP_NUM_THREADS", "")) if isinstance(given, dict) else ""
+    if not threads.isdecimal():
+        return (
+            "; start no threads that the program does not need (OMP_NUM_THREADS=1 "
+            "OPENBLAS_NUM_THREADS=1)"
+        )
+    if int(threads) <= 1:
+        return ""
+    return f"; give each rank a core for each of its {threads} threads (OMP_NUM_THREADS)"
+
+
 def shared_cores(run: Run) -> str:
     """Say where more ranks than cores ran; empty if nowhere, or if all had one as is known."""
     waited = core_wait(run)
@@ -129,8 +143,8 @@ def look_at_cores(run: Run) -> Iterator[Finding]:
             code="cores-taken",
             severity="error" if waited.most > SPOILS else "note",
             text=str(waited),
-            advice=f"other processes ran there, or threads of the ranks: {REMEDY}, and start no "
-            "threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)",
+            advice=f"other processes ran there, or threads of the ranks: {REMEDY}"
+            + about_threads(run),
             doubts=BUSY,
         )
     elif load is not None and cores and load > 0.3 * cores:

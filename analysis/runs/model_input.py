@@ -104,6 +104,7 @@ def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
             work=rows_of(run, "event_work"),
             duration=rows_of(run, "event_duration"),
             group=FileRows(shape, partial(groups_in, run)) if grouped else None,
+            behind=rows_of(run, "event_behind") if run.has("event_behind") else None,
         )
     large = run.bodies * run.columns > MOST_IN_MEMORY
     return SolveTimes(

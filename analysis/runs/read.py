@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
@@ -104,8 +105,8 @@ def incomplete(run: Run) -> str:
     if failure:
         return f"{run.path} is incomplete: {failure}"
     return (
-        f"{run.path} is incomplete: records were lost, so its iterations are not the whole solve. "
-        "Run again with --warmup 1."
+        f"{run.path} is incomplete: records were lost, so its iterations are not all. To have them "
+        f"all, {remedy(Need.ROOM, run, otherwise='record less')}."
     )
 
 

@@ -30,6 +30,7 @@ from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
     absent_ranks,
+    cycles_of_unknown,
     whole_bodies,
 )
 from hindmost.models.simulation.exchanges import exchanges_meet
@@ -87,21 +88,37 @@ class Block:
     @cached_property
     def events(self) -> EventBlock:
         """Their events; those of whole bodies where none were kept."""
-        cycle_begins = np.asarray(self.run.position[self.rows] == 0)
         if not self.run.has("event_kind"):
-            return whole_bodies(self.work, self.run.header.lag, cycle_begins)
+            return whole_bodies(self.work, self.run.header.lag, self.cycle_begins)
         work, duration = self.variable("event_work"), self.variable("event_duration")
         rest = self.duration - work.sum(axis=2, dtype=np.float64)
         rest -= duration.sum(axis=2, dtype=np.float64)
+        kind = self.variable("event_kind")
         return EventBlock(
-            kind=self.variable("event_kind"),
+            kind=kind,
             work=work,
             duration=duration,
             rest=np.maximum(rest, 0.0),
-            cycle_begins=cycle_begins,
-            absent=absent_ranks(self.variable("event_kind"), work, duration),
+            cycle_begins=self.cycle_begins,
+            absent=absent_ranks(kind, work, duration),
             group=self.group,
+            behind=self.behind,
         )
+
+    @cached_property
+    def cycle_begins(self) -> NDArray[np.bool_]:
+        """Bodies before which all ranks meet: bool, shape (row,)."""
+        begins = np.asarray(self.run.position[self.rows] == 0)
+        if not self.run.has("event_kind") or not begins.size:
+            return begins
+        first = max((self.rows.start or 0) - 1, 0)
+        kind = self.run.variable("event_kind", slice(first, self.rows.stop))
+        return np.asarray(begins | cycles_of_unknown(kind)[-begins.size :])
+
+    @property
+    def behind(self) -> NDArray[np.int32] | None:
+        """How far behind the message is that a receipt needs, see `EventBlock`."""
+        return self.variable("event_behind") if self.run.has("event_behind") else None
 
     @property
     def group(self) -> NDArray[np.int32] | None:

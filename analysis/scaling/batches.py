@@ -117,7 +117,7 @@ class Batch:
         model = self.models[kernel]
         return KernelScaling(
             series=self.series[kernel],
-            held_out=self.held_out,
+            held_out=self.held_out and self.held_out.of_kernel(kernel),
             **{each.name: getattr(model, each.name) for each in fields(model)},
         )
 

@@ -23,9 +23,10 @@ class Predictions:
     predicted : float64 array, shape (kernel,)
     explained : float64 array, shape (kernel,)
         What the models say; the same where nothing is foretold.
+    low, high : float64 array, shape (kernel,)
+        NaN without an interval.
     by_model : bool array, shape (kernel,)
         Which kernels their models predict; the arrays that follow are of the others.
-    low, high : float64 array, shape (kernel,)
     weights : float64 array, shape (kernel, candidate)
         What was weighed and joined.
     missed : float64 array, shape (kernel,)
@@ -34,9 +35,9 @@ class Predictions:
 
     predicted: NDArray[np.float64]
     explained: NDArray[np.float64]
-    by_model: NDArray[np.bool_]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    by_model: NDArray[np.bool_]
     weights: NDArray[np.float64]
     missed: NDArray[np.float64]
 
@@ -57,9 +58,9 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     found = Predictions(
         predicted=explained.copy(),
         explained=explained,
-        by_model=np.ones(count, bool),
         low=np.full(count, np.nan),
         high=np.full(count, np.nan),
+        by_model=np.ones(count, bool),
         weights=np.zeros((count, len(Candidate))),
         missed=np.ones(count),
     )
@@ -67,6 +68,9 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     first = 0
     for batch in batches:
         beyond = batch.beyond(at)
+        for kernel in np.flatnonzero(~beyond).tolist():
+            (low,), (high,) = batch[kernel].interval(np.array([at]))
+            found.low[first + kernel], found.high[first + kernel] = low, high
         if beyond.any():
             groups.append(
                 MeasuredKernels(

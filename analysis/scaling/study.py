@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,7 +20,6 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
-from hindmost.models.results import LEVEL
 from hindmost.text import percent, quantity
 
 MOST_POINTS = 1000
@@ -37,6 +37,8 @@ LEAST_NAMED = 0.1
 OF_MODEL = "the model"
 """Where predictions come from among the measured points, over several parameters, and with the
 method of Extra-P."""
+SCATTER = 0.05
+"""Share by which a call path may exceed its caller by chance."""
 NARROW = 0.25
 """Range of the points, over the way from the largest to the target, both as logarithms; below it
 next to nothing is known of the growth that is extrapolated."""
@@ -60,7 +62,7 @@ class KernelAtTarget:
     missed : float
         Factor by which the last measured point, foretold in this way, would have been missed.
     share : float
-        Of the sum of all kernels' predictions.
+        Of the sum of the predictions of all kernels, or of those without a caller.
     growth : float
         Predicted at the target over the value at the largest measured point: what was measured
         there if the prediction continues that, what the model says if the model predicts.
@@ -75,6 +77,12 @@ class KernelAtTarget:
     missed: float
     share: float
     growth: float
+
+    @property
+    def growth_interval(self) -> tuple[float, float]:
+        """The ends of the interval over the value at the largest point; NaN without an interval."""
+        before = self.predicted / self.growth if self.growth > 0.0 else math.nan
+        return self.low / before, self.high / before
 
     @property
     def sources(self) -> tuple[tuple[str, float], ...]:
@@ -167,6 +175,9 @@ class MetricStudy:
         Of the sum of all predictions at the target.
     order : int array, shape (kernel,)
         Numbers of the kernels, the worst growth first.
+    inclusive : bool
+        Whether the values of a call path include its callees; shares are then of the kernels
+        without a caller.
     """
 
     metric: str
@@ -177,6 +188,7 @@ class MetricStudy:
     growth: NDArray[np.float64]
     share: NDArray[np.float64]
     order: NDArray[np.intp]
+    inclusive: bool = False
 
     def __len__(self) -> int:
         return int(self.order.size)
@@ -199,16 +211,13 @@ class MetricStudy:
         found, said = [], self.predictions
         for number in numbers.tolist():
             kernel = self.kernel(number)
-            low, high = said.low[number], said.high[number]
-            if said.by_model[number]:
-                (low,), (high,) = kernel.interval(np.array([self.target.at]), level=LEVEL)
             unexplained = kernel.unexplained(self.target.at)
             found.append(
                 KernelAtTarget(
                     kernel=kernel,
                     predicted=float(self.predicted[number]),
-                    low=max(float(low), 0.0),
-                    high=max(float(high), 0.0),
+                    low=max(float(said.low[number]), 0.0),
+                    high=max(float(said.high[number]), 0.0),
                     explained=np.nan if unexplained else float(said.explained[number]),
                     weights=said.sources(number),
                     missed=float(said.missed[number]),
@@ -285,7 +294,7 @@ def study_scaling(
         groups = group_series(series, complete=options.method == "paper")
         fit = partial(fit_batch, parameters=experiment.parameters, options=options)
         batches = tuple((executor or ThisProcess()).map(fit, groups))
-        metrics.append(_by_metric(metric, series[0].unit, batches, target))
+        metrics.append(_by_metric(metric, series[0].unit, batches, target, experiment.inclusive))
     return ScalingStudy(
         experiment=experiment,
         options=options,
@@ -296,20 +305,29 @@ def study_scaling(
 
 
 def _by_metric(
-    metric: str, unit: str, batches: tuple[Batch, ...], target: TargetScale
+    metric: str,
+    unit: str,
+    batches: tuple[Batch, ...],
+    target: TargetScale,
+    inclusive: bool | None,
 ) -> MetricStudy:
     """Compare all kernels at the target."""
     predictions = predict_all(batches, target.at)
     predicted = predictions.predicted
-    largest = predict_all(batches, target.largest).predicted
+    largest = np.concatenate([batch.predict(target.largest) for batch in batches])
     # What is foretold continues the measured value; a model need not fit there.
     measured = np.concatenate([batch.measured(target.largest) for batch in batches])
     continued = ~predictions.by_model & np.isfinite(measured)
     largest = np.where(continued, measured, largest)
-    growth = np.full(largest.size, np.nan)
+    growth, grown = np.full((2, largest.size), np.nan)
     np.divide(predicted, largest, out=growth, where=(largest > 0.0) & (predicted > 0.0))
+    np.divide(predictions.low, largest, out=grown, where=largest > 0.0)
+    callers = callers_of([each for batch in batches for each in batch.series])
+    if inclusive is None:
+        inclusive = _includes_callees(callers, batches)
+    root = np.array([caller is None or not inclusive for caller in callers])
     above = np.maximum(predicted, 0.0)
-    share = above / max(float(above.sum()), np.finfo(float).tiny)
+    share = above / max(float(above[root].sum()), np.finfo(float).tiny)
     return MetricStudy(
         metric=metric,
         unit=unit,
@@ -318,29 +336,70 @@ def _by_metric(
         predictions=predictions,
         growth=growth,
         share=share,
-        order=rank(growth, share),
+        order=rank(growth, grown, share),
+        inclusive=not root.all(),
     )
 
 
-def rank(growth: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.intp]:
+def callers_of(series: Sequence[KernelSeries]) -> list[int | None]:
+    """Return the number of each kernel's nearest caller among them; None if it has none.
+
+    Call paths are written ``main->compute``; what follows a comma, as in ``main, n = 400``, tells
+    kernels of one name apart.
+    """
+    numbers = {each.kernel: number for number, each in enumerate(series)}
+    found: list[int | None] = []
+    for each in series:
+        path, comma, rest = each.kernel.partition(", ")
+        caller = None
+        while caller is None and "->" in path:
+            path = path.rpartition("->")[0]
+            caller = numbers.get(path + comma + rest)
+        found.append(caller)
+    return found
+
+
+def _includes_callees(callers: Sequence[int | None], batches: Sequence[Batch]) -> bool:
+    """Tell whether no call path was measured to have more than its nearest caller."""
+    if not any(caller is not None for caller in callers):
+        return False
+    medians = [
+        dict(zip(map(tuple, each.points.tolist()), np.nanmedian(each.values, axis=1), strict=True))
+        for batch in batches
+        for each in batch.series
+    ]
+    return all(
+        value <= (1.0 + SCATTER) * medians[caller].get(point, np.inf)
+        for own, caller in zip(medians, callers, strict=True)
+        if caller is not None
+        for point, value in own.items()
+    )
+
+
+def rank(
+    growth: NDArray[np.float64], grown: NDArray[np.float64], share: NDArray[np.float64]
+) -> NDArray[np.intp]:
     """Return the numbers of the kernels, the worst first.
 
-    Growth alone would put first what is next to nothing and fits noise, and size alone what is
-    large and does not grow. So kernels with a share worth looking at come first, the steepest of
-    them at the top, and then all others in the same order. Of two that grow alike, the larger one.
+    First come those that are shown to grow, by how much they grow at least. Among them growth alone
+    would put first what is next to nothing, so kernels with a share worth looking at come first,
+    the steepest of them at the top. Of two that grow alike, the larger one. Those whose interval
+    includes no growth follow in the same order, by the growth that is predicted.
 
     Parameters
     ----------
-    growth : float64 array, shape (kernel,)
-        From the largest measured point to the target; NaN counts as none.
+    growth, grown : float64 array, shape (kernel,)
+        From the largest measured point to the target, predicted and at least; NaN counts as none.
     share : float64 array, shape (kernel,)
         Of the total at the target.
     """
     matters = share >= min(SIGNIFICANT_SHARE, OF_EVEN_SHARE / max(share.size, 1))
-    steep = np.where(np.isnan(growth) | (growth <= 0.0), -np.inf, growth)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steep = np.where(steep > 0.0, np.round(np.log10(steep), 2), -np.inf)
-    return np.asarray(np.lexsort((-share, -steep, ~matters)), np.intp)
+    shown = grown > 1.0
+    steep = np.where(shown, grown, growth)
+    steep = np.where(steep > 0.0, steep, 1e-300)  # NaN as well
+    return np.asarray(
+        np.lexsort((-share, -np.round(np.log10(steep), 2), ~matters, ~shown)), np.intp
+    )
 
 
 def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) -> bool:

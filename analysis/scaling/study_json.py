@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -37,6 +37,7 @@ def study_json(
         "target": dict(zip(target.parameters, target.at, strict=True)),
         "largest": dict(zip(target.parameters, target.largest, strict=True)),
         "level": LEVEL,
+        "values_include_callees": {metric.metric: metric.inclusive for metric in study.metrics},
         "models": [
             KernelEntry(standing, metric.target)
             for metric in study.metrics
@@ -77,7 +78,12 @@ class Scores:
 
     of: ScalingModel
 
-    JSON = "smape=of.smape adjusted_r2=of.adjusted_r2 misfit=of.misfit"
+    JSON = "smape=of.smape largest_factor_off adjusted_r2=of.adjusted_r2 misfit=of.misfit"
+
+    def largest_factor_off(self) -> float | None:
+        """Return by what factor the function is off at its worst point; null if below 0."""
+        worst = self.of.largest_miss
+        return worst if isfinite(worst) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ class KernelEntry:
         "verdict=of.kernel.segmentation.verdict "
         "change changes segments whole scores predicted=of.predicted interval prediction_from "
         "model_predicts=of.explained disagreement=of.disagreement? share=of.share "
-        "growth=of.growth noise=of.kernel.whole.noise windows runners_up "
+        "growth=of.growth growth_interval grows noise=of.kernel.whole.noise windows runners_up "
         "explanation=of.kernel.explain doubts advice=of.kernel.advice"
     )
 
@@ -203,6 +209,15 @@ class KernelEntry:
     def interval(self) -> tuple[float, float] | None:
         """Return the ends of the interval of the prediction, if there is one."""
         return None if isnan(self.of.low) else (self.of.low, self.of.high)
+
+    def growth_interval(self) -> tuple[float, float] | None:
+        """Return the ends of the interval over the value at the largest measured point."""
+        low, high = self.of.growth_interval
+        return None if isnan(low) else (low, high)
+
+    def grows(self) -> bool:
+        """Return whether the interval includes growth only; such kernels come first."""
+        return self.of.growth_interval[0] > 1.0
 
     def prediction_from(self) -> list[SourceEntry]:
         """Return what the prediction comes from."""

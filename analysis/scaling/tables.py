@@ -15,7 +15,7 @@ from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.printable import one_line
 from hindmost.text import counted, percent, quantity
 
-HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]
+HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "worst", "adj. R2"]
 TO_THE_LEFT = ("kernel", "90 % interval")
 GAP = "  "
 NARROWEST = 40
@@ -30,8 +30,16 @@ UNSETTLED = {
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-predicted: beyond the points by what best predicted the last ones, else by the model. share: of all
-kernels at the target. growth: from the largest measured point. The steepest kernels come first."""
+predicted: beyond the points by what best predicted the last ones, else by the model. growth: from
+the largest measured point; ? where the interval includes neither growth nor fall for sure. worst:
+by what factor the model is off at its worst point. Shown growth comes first, the steepest first."""
+
+SHARES = {
+    False: "share: of the sum of all kernels at the target.",
+    True: "share: of the kernels without a caller, since the values of a call path include its "
+    "callees.",
+}
+"""By whether values include callees."""
 
 
 def shortened(name: str) -> str:
@@ -76,10 +84,19 @@ def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
         quantity(standing.predicted, metric.unit),
         standing.interval(),
         percent(standing.share),
-        f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "",
+        growth_text(standing),
         percent(model.smape / 100.0) if model else "",
+        f"{model.largest_miss:.3g}x" if model else "",
         f"{model.adjusted_r2:.4f}" if model else "",
     ]
+
+
+def growth_text(standing: KernelAtTarget) -> str:
+    """Write a growth as a factor, with a question mark if the interval includes none."""
+    if not math.isfinite(standing.growth):
+        return ""
+    low, high = standing.growth_interval
+    return f"{standing.growth:.3g}x{'' if low > 1.0 or high < 1.0 else '?'}"
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

@@ -29,11 +29,12 @@ KINDS = {
     "broadcast": "broadcast or scatter",
     "to root": "reduction or gather to a root",
     "scan": "scan",
+    "unknown": "iteration whose events do not fit together",
 }
 """By the name of a kind of event, what it is called; the order is that of `EventKind`."""
 LOOKS = {"work": (0, 1.0), "reduction": (3, 0.45), "posted": (1, 0.3), "completed": (3, 0.3),
          "send": (2, 0.4), "receive": (2, 0.7), "broadcast": (3, 0.6), "to root": (3, 0.6),
-         "scan": (3, 0.6)}  # fmt: skip
+         "scan": (3, 0.6), "unknown": (3, 0.2)}  # fmt: skip
 """Fill and height of each kind: heights tell them apart without colours."""
 PATH = "critical path; it changes ranks where a wait ended"
 MOST_RANKS_OF_PATH = (1 << 16) - 1

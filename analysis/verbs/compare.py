@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
-from hindmost.analysis.history.compare import Comparison, compare_histories, unit_words
+from hindmost.analysis.history.compare import (
+    Comparison,
+    compare_histories,
+    unit_words,
+    with_cases,
+)
 from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.history.ratio import LEVEL
+from hindmost.analysis.readers.formats.run_history import case_of
+from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.remarks import SHOWN, few
 from hindmost.analysis.runs.finding import (
@@ -17,11 +25,14 @@ from hindmost.analysis.runs.finding import (
     cautions,
     findings_in,
     folded,
+    run_files_in,
 )
+from hindmost.analysis.runs.sides import Sides, sides_of
 from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.history import add_selection
 from hindmost.errors import DataError
+from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import first_of, percent, read_increase
@@ -81,6 +92,10 @@ def perform(arguments: argparse.Namespace) -> int:
         )
         for path in (arguments.first, arguments.second)
     )
+    sides = sides_in(arguments, (first, second))
+    if sides is not None:
+        named = {case_of(run): name for run, name in sides.names}
+        first, second = (with_cases(each, named) for each in (first, second))
     comparison = compare_histories(first, second)
     warnings = [*first.warnings, *second.warnings, *unit_words(comparison.other_units)]
     for remark in few(warnings, SHOWN):
@@ -89,7 +104,9 @@ def perform(arguments: argparse.Namespace) -> int:
     beyond = () if limit is None else comparison.beyond(limit)
     if arguments.json:
         unconfirmed = () if limit is None else comparison.unconfirmed(limit)
+        of_runs = {} if sides is None else {"differ": sides.differ, "cases": sides.cases}
         write_json(
+            **of_runs,
             first=first.source,
             second=second.source,
             level=LEVEL,
@@ -104,7 +121,7 @@ def perform(arguments: argparse.Namespace) -> int:
             findings=found,
         )
     else:
-        tell(comparison)
+        tell(comparison, sides)
         write_lines(*folded(cautions(found, OF_COMPARISON)))
         if limit is not None:
             write_lines(*gate_lines(comparison, limit))
@@ -134,9 +151,32 @@ def named(series: Sequence[ComparedSeries]) -> str:
     return first_of([each.name for each in series], "; ") or "none"
 
 
-def tell(comparison: Comparison) -> None:
+def sides_in(arguments: argparse.Namespace, histories: Sequence[History]) -> Sides | None:
+    """Put the runs of two folders side by side; None if not all results are of run files."""
+    found: list[list[Run]] = []
+    for path, history in zip((arguments.first, arguments.second), histories, strict=True):
+        runs: list[Run] = []
+        for file in run_files_in([Path(path)]):
+            with suppress(DataError):
+                runs.append(open_run(file))
+        cases = {series.name.case for series in history.series}
+        found.append([run for run in runs if run.header.complete and case_of(run) in cases])
+        if not cases or cases - {case_of(run) for run in found[-1]}:
+            return None
+    return sides_of(*found)
+
+
+def tell(comparison: Comparison, sides: Sides | None) -> None:
     """Print a summary and the table of timers, the most significant difference first."""
-    write_lines(f"B = {comparison.second.source} compared with A = {comparison.first.source}")
+    names = [comparison.first.source, comparison.second.source]
+    if sides is not None:
+        names = [
+            f"{name} ({words})" if words else name
+            for name, words in zip(names, sides.differ, strict=True)
+        ]
+    write_lines(f"B = {names[1]} compared with A = {names[0]}")
+    if sides is not None:
+        write_lines(*folded(case.explain() for case in sides.cases))
     write_lines(comparison.summary(), "")
     ranked = comparison.ranked()
     columns = (Column("timer", NAME), Column("pairs", RIGHT), Column("by"), Column("B against A"))
@@ -151,9 +191,9 @@ def tell(comparison: Comparison) -> None:
     print_table(Table(columns=columns, rows=rows))
     if len(ranked) > MOST_LISTED:
         write_lines(f"{len(ranked) - MOST_LISTED} more; --json has all")
-    for side, names in (("A", comparison.only_first), ("B", comparison.only_second)):
-        if names:
-            write_lines(f"only in {side}: {first_of(list(map(str, names)), '; ')}")
+    for side, alone in (("A", comparison.only_first), ("B", comparison.only_second)):
+        if alone:
+            write_lines(f"only in {side}: {first_of(list(map(str, alone)), '; ')}")
 
 
 def common_beginning(names: Sequence[str]) -> str:

@@ -28,14 +28,14 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.state import HistoryState
-from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.analysis.history.study import GATES, HistoryStudy, judge_history
 from hindmost.analysis.history.terms import MANY, named
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
 from hindmost.errors import HindmostError, UsageError
-from hindmost.models.changepoint.detection import FAIL, PASS, RECENT
+from hindmost.models.changepoint.detection import PASS, RECENT
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import counted, quantity
@@ -47,6 +47,7 @@ COMMON = (
     "--case",
     "--since",
     "--state",
+    "--fail-on",
     "--report",
     "--mail",
     "--json",
@@ -59,12 +60,13 @@ examples:
   hindmost history nightly/ --state history.state --mail mail.eml --to team@example.org
   hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
 
-Verdicts: fail (a confirmed slowdown), warn (a slowdown that is not yet confirmed, a failed run, a
-drift for the worse by more than 5 % for certain, a machine that went silent), pass, and unknown
-(too few nights to judge, or no result in the last days).
-The exit status is 1 if a slowdown in the last days is confirmed and not acknowledged. Older open
-slowdowns are listed but do not change the exit status; --since includes them. 'ack' acknowledges
-changes in a TOML file next to the data, to be kept in a repository.
+Verdicts: fail (a confirmed slowdown), warn (a slowdown that is seen but not confirmed, a failed
+run, a drift for the worse by more than 5 % for certain, a machine or case that fell silent), open
+(an older slowdown that is still there), pass (no change found, with the step that could not be
+seen), and unknown (too few nights to judge, or no result in the last days).
+The exit status is 1 while a confirmed slowdown is neither recovered nor acknowledged. --fail-on
+confirmed counts those of the last days only, --fail-on new all that fails or warns. 'ack'
+acknowledges changes in a TOML file next to the data, to be kept in a repository.
 """
 
 
@@ -110,8 +112,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since",
         metavar="DATE|DAYS",
         default=f"{RECENT:g}",
-        help="report from this day on, or on these last days (%(default)s); the exit status covers "
-        "them",
+        help="report from this day on, or on these last days (%(default)s)",
+    )
+    telling.add_argument(
+        "--fail-on",
+        choices=GATES,
+        default=GATES[0],
+        help="exit with status 1 for confirmed slowdowns that are open, also older ones (open), "
+        "only for those of the last days (confirmed), or for all that fails or warns (new); "
+        "default: %(default)s",
     )
     telling.add_argument(
         "--json", action="store_true", help="print JSON with an entry for each series"
@@ -194,7 +203,7 @@ def perform(arguments: argparse.Namespace) -> int:
         report(study, groups)
         if arguments.report:
             write_lines(str(arguments.report))
-    return A_FINDING if study.status() == FAIL else 0
+    return A_FINDING if study.fails(arguments.fail_on) else 0
 
 
 def study_of(arguments: argparse.Namespace) -> HistoryStudy:

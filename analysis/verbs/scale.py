@@ -211,7 +211,13 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def print_tables(study: ScalingStudy, top: int) -> None:
     """Print a table for every metric, and what a reader must know."""
-    from hindmost.analysis.scaling.tables import LEGEND, kernel_lines, noise_lines, scaling_table
+    from hindmost.analysis.scaling.tables import (
+        LEGEND,
+        SHARES,
+        kernel_lines,
+        noise_lines,
+        scaling_table,
+    )
     from hindmost.analysis.show.terminal import table_width
 
     for metric in study.metrics:
@@ -225,6 +231,7 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         write_lines(*folded(noise_lines(noises, segments=likelihood)))
         known = (batch.held_out for batch in metric.batches if batch.held_out is not None)
         write_lines(*folded(each.explain() for each in known))
+        write_lines(*folded([SHARES[metric.inclusive]]))
         write_lines("")
     if len(study.target.parameters) > 1:
         names = study.target.parameters

@@ -10,7 +10,13 @@ from itertools import chain
 import numpy as np
 
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import EVENTS_PER_S, Outcome, of_solver, program_of
+from hindmost.analysis.whatif.study import (
+    EVENTS_PER_S,
+    Outcome,
+    left_out,
+    of_solver,
+    program_of,
+)
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -28,6 +34,7 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import POST
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
+from hindmost.models.simulation.program import without_unknown
 from hindmost.models.simulation.rerun import REPLICAS, changed_program
 from hindmost.models.simulation.scaleup import simulated_rows
 from hindmost.models.simulation.simulated_solve import (
@@ -232,7 +239,7 @@ def simulation_assumes(
 
 def fitted_work(run: Run, solver: str | None = None) -> LocalWork:
     """Return the local work of a run as laws; of its solver's partner if that is named."""
-    program = changed_program(program_of(run), Change(solver=solver))
+    program = changed_program(without_unknown(program_of(run)), Change(solver=solver))
     _, node = np.unique(np.array(run.hosts), return_inverse=True)
     try:
         return fit_local_work(program, node)
@@ -276,7 +283,10 @@ def scale_runs(
     found = []
     for number, (run, work) in enumerate(base):
         nodes, halos = ranks_per_node(run, scale)[1], grid_of(work, scale)[1]
-        basis = (model.basis, network.basis, nodes, halos)
+        basis = (
+            *(model.basis, network.basis, nodes, halos),
+            left_out(run, "as long as those next to them"),
+        )
         here = []
         on_target = partial(
             simulate_solves,

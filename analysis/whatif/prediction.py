@@ -215,7 +215,8 @@ class SolvePrediction:
         how = "a replay without a change"
         if self.places is None:
             how = "a simulation of the recorded ranks"
-        return f"{what}: recorded {recorded}; {how} is off by {by}."
+        missing = dict.fromkeys(each.left_out for each in self.found if each.left_out)
+        return " ".join([f"{what}: recorded {recorded}; {how} is off by {by}.", *missing])
 
     def notes(self) -> list[str]:
         """Return what the prediction assumes, and what puts it in doubt."""

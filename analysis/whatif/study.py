@@ -28,7 +28,7 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE
+from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE, UNKNOWN
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.injected import FEWEST_ALIKE
 from hindmost.models.simulation.length import SolveShape
@@ -47,6 +47,8 @@ SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
 WIDEST = 10.0
 """The factor between a time and an end of its interval, from which on there is no interval."""
+MOST_LEFT_OUT = 0.25
+"""Share of the iterations of which a replay may not know who waits for whom."""
 PARTS, FEWEST_IN_PART = 20, 5
 """Parts of the solve whose times are compared: as many as that, of as many bodies."""
 PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
@@ -120,6 +122,8 @@ class Outcome:
         Why there is no prediction, and what to record; empty if there is one.
     assumed : tuple of str
         In sentences.
+    left_out : str
+        How many iterations are not replayed, and why; empty if all are.
     interval : tuple of float or None
         Of this run alone, for JSON; None for an end that is not known.
     details : Details
@@ -146,6 +150,7 @@ class Outcome:
     details: Details
     scatter: float = 0.0
     seed: int = 0
+    left_out: str = ""
 
     JSON = (
         "file=run.path recorded_s=run.solve_time_s predicted_s interval_s=interval "
@@ -193,6 +198,7 @@ def replay(
         )
     scatter = length_scatter(run, named.change)
     assumed = tuple(assumptions(run, named.change, result, byte_share is not None, program))
+    missing = left_out(run, "as long as recorded")
     interval, more = None, []
     if named.words and scatter <= np.log(WIDEST):
         wider = float(np.exp(scatter)) * (1.0 + abs(miss))
@@ -214,12 +220,13 @@ def replay(
         parts=tuple(parts_of(named, result.recorded, result.changed)),
         withheld=(HIDDEN if result.hidden else VARYING) if result.open else "",
         assumed=assumed,
+        left_out=missing,
         interval=interval,
         details={
             "replayed_s": result.recorded.total_s,
             "critical_path": result.changed.path.largest(),
             "recorded_critical_path": result.recorded.path.largest(),
-            "assumptions": [*assumed, *more],
+            "assumptions": [*assumed, *filter(None, [missing]), *more],
         },
         scatter=scatter,
     )
@@ -356,6 +363,12 @@ def program_of(run: Run) -> Program:
     if np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
+    unknown = np.count_nonzero(block.kind[:, 0] == UNKNOWN)
+    if unknown > MOST_LEFT_OUT * run.bodies:
+        raise DataError(
+            f"{run.path}: who waits for whom is not known in {unknown:,} of {run.bodies:,} "
+            f"iterations, because {why_not}. A replay leaves out at most {percent(MOST_LEFT_OUT)}."
+        )
     try:
         return recorded_program(
             run.starts,
@@ -371,6 +384,20 @@ def program_of(run: Run) -> Program:
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error
+
+
+def left_out(run: Run, how: str) -> str:
+    """Say how many iterations are left out, and why; empty if none. See `EventKind.UNKNOWN`."""
+    if not run.has("event_kind"):
+        return ""
+    unknown = np.count_nonzero(run.variable("event_kind")[:, 0] == UNKNOWN)
+    if not unknown:
+        return ""
+    verb, their = ("is", "it takes") if unknown == 1 else ("are", "they take")
+    return (
+        f"{unknown:,} of {counted(run.bodies, 'iteration')} {verb} not replayed, because "
+        f"{run.header.spec.get('events_left_out')}: {their} {how}."
+    )
 
 
 def shape_of(run: Run) -> SolveShape:

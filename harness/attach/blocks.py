@@ -68,9 +68,11 @@ class Blocks:
 
     def within(self, block: range, what: str) -> Iterator[int]:
         """Go through the ranks of a block; their records need no memory afterwards."""
+        ranks = self.blocks[-1].stop
         for rank in block:
+            self.line.show(what, rank / ranks)
             yield rank
-            self.line.show(what, (rank + 1) / self.blocks[-1].stop)
+            self.line.show(what, (rank + 1) / ranks)
         self.program.release()
 
 

@@ -21,20 +21,22 @@ from hindmost.harness.attach.sections import Matched
 from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
-from hindmost.harness.recorder.events import MOST_CELLS
-from hindmost.harness.recorder.library import NOTED, NS, RECORD
+from hindmost.harness.recorder.events import EventsInParts
+from hindmost.harness.recorder.library import NOTED, NS, RECORD, Flag
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
 from hindmost.harness.runfile.bodies import (
     BY_BODY,
     INJECTED,
-    PADDING,
     PHASES,
     RankBodies,
-    RankEvents,
 )
+from hindmost.harness.runfile.contexts import CallContexts
 
+OTHER_RANKS = 3
+"""The version of raw files since which records of messages name the other rank."""
 FINDING = "finding iterations"
 """What the person who waits is told."""
 
@@ -87,14 +89,10 @@ def recording_of(
         Whether noise was injected into any rank.
     """
     facts = each.facts
-    records = no_records() if numbers is None else each.array(Frame.RECORDS)[: facts.kept]
-    if numbers is not None and raw.contexts.known:
-        noted = np.empty(records.size, NOTED)
-        for name in RECORD.names or ():
-            noted[name] = records[name]
-        own = raw.contexts_of(each)[: records.size]
-        noted["context"], noted["function"] = numbers[own], raw.contexts.callers[own]
-        records = noted
+    records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
+    if raw.program.version < OTHER_RANKS:
+        receipts = (records["what"] < 0) & (records["phase"] == MPI_PHASES.index("halo"))
+        records["flags"][receipts] &= 0xFF & ~Flag.GROUP
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
@@ -111,7 +109,7 @@ def recording_of(
         clock=clock,
         mpi_seen=seen,
         injecting=injecting,
-        sources=tuple(each.array(Frame.SOURCES).tolist()),
+        world_ranks=tuple(each.array(Frame.WORLD_RANKS).tolist()),
         polls=facts.polls if facts.what == LOOP else 0,
         between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,
@@ -152,6 +150,40 @@ class Agreed:
     cut: bool = False
     iterations: Attached | None = None
     work: float | None = None
+
+
+def records_of(
+    each: RawSection, contexts: CallContexts, numbers: NDArray[np.uint32]
+) -> NDArray[np.void]:
+    """Return the records of a section, with their contexts where these are known.
+
+    Parameters
+    ----------
+    contexts : CallContexts
+        Of the rank.
+    numbers : uint32 array, shape (context,)
+        See `recording_of`.
+
+    Returns
+    -------
+    structured array, shape (record,)
+        Of the types `NOTED` or `RECORD`.
+    """
+    size = min(each.size(Frame.RECORDS), each.facts.kept)
+    records, at = np.empty(size, NOTED if contexts.known else RECORD), 0
+    for part in each.parts(Frame.RECORDS):
+        for name in RECORD.names or ():
+            records[name][at : at + part.size] = part[name][: size - at]
+        at = min(at + part.size, size)
+    if contexts.known:
+        functions = np.unique(contexts.callers, return_inverse=True)[1]
+        records["context"], records["function"], at = numbers[0], functions[0], 0
+        for part in each.parts(Frame.CONTEXTS):
+            own = np.where(part < contexts.count, part, 0)[: size - at]  # the file may be torn
+            records["context"][at : at + own.size] = numbers[own]
+            records["function"][at : at + own.size] = functions[own]
+            at += own.size
+    return records
 
 
 def agreed_on_solve(
@@ -244,7 +276,9 @@ def joined(found: Sequence[RankBodies | float]) -> RankBodies:
         restarts.append(bodies.restart_duration)
         parts.append(bodies)
         between_s = bodies.lead_out_s
-    events, why_not = joined_events(parts)
+    events = EventsInParts(sum(each.duration.size for each in parts))
+    for part in parts:
+        events.add(part.events, part.events_left_out)
     arrays = {name: [getattr(each, name) for each in parts] for name in BY_BODY}
     sizes = [each.duration.size for each in parts]
     of_bodies = {
@@ -262,32 +296,6 @@ def joined(found: Sequence[RankBodies | float]) -> RankBodies:
         lead_out_s=between_s,
         solve_time_s=solve_time_s,
         injected_outside_s=sum(each.injected_outside_s for each in parts),
-        events=events,
-        events_left_out=why_not,
+        events=events.together(),
+        events_left_out=events.why_not,
     )
-
-
-def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
-    """Return the events of several solves, or None and the reason."""
-    known = [each.events for each in parts if each.events is not None]
-    if len(known) < len(parts):
-        return None, next((each.events_left_out for each in parts if each.events is None), "")
-    width = max(each.kind.shape[1] for each in known)
-    bodies = sum(len(each.kind) for each in known)
-    if bodies * width > MOST_CELLS:
-        return None, f"a body has {width:,} events, too many to keep of {bodies:,} bodies"
-    sources = tuple(dict.fromkeys(rank for each in known for rank in each.sources))
-    names = [name for name in PADDING if any(each.knows(name) for each in known)]
-    names = list(dict.fromkeys(("kind", "work", "duration", *names)))
-    arrays = {
-        name: np.full((bodies, width), PADDING[name], getattr(known[0], name).dtype)
-        for name in names
-    }
-    at = 0
-    for each in known:
-        rows, columns = each.kind.shape
-        own = each.arrays() | ({"needs": each.needs_by(sources)} if "needs" in names else {})
-        for name, array in arrays.items():
-            array[at : at + rows, :columns] = own[name]
-        at += rows
-    return RankEvents(sources=sources, **arrays), ""

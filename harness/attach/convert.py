@@ -38,7 +38,7 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.reader import open_run
 from hindmost.output import ProgressLine, warn, warn_lines
 from hindmost.printable import one_line, shell_word
-from hindmost.processes import ENDED, STATE, stat_fields
+from hindmost.processes import is_alive
 from hindmost.text import counted, first_of
 
 UNUSABLE = "unusable.txt"
@@ -94,7 +94,9 @@ def convert(
         stood = where_ranks_stood(program)
         if stood:
             report(f"{folder.name}: when the program was ended, {stood}")
-        groups, left_out = sections_of(program)
+        groups, left_out, odd = sections_of(program)
+        if odd:
+            report(f"{folder.name}: {odd}")
         for why in left_out if groups else ():
             report(f"{folder.name}: {why}")
         if left_out and not groups:
@@ -251,15 +253,6 @@ def states_of(program: RawProgram) -> set[str]:
             running = raw.end is None and is_alive(raw.program.pid)
             states.add("running" if running else "ended")
     return states
-
-
-def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended may wait for its parent."""
-    try:
-        fields = stat_fields(pid)
-    except OSError:
-        return False
-    return bool(fields) and fields[STATE] not in ENDED
 
 
 def convert_finished(folder: Path, report: Report) -> list[Path]:

@@ -1,4 +1,5 @@
-! hindmost.f90: name the iterations, phases and work of a program for `hindmost attach`, in Fortran.
+! hindmost.f90: name the iterations, phases and work of a program for `hindmost attach`, and ask it for the time
+! that is left, in Fortran.
 !
 !   use hindmost
 !   ...
@@ -10,22 +11,27 @@
 !     call hindmost_iteration()
 !   end do
 !
+! With `hindmost attach --stop-before 2h`, hindmost_should_stop() says whether to stop after this iteration, and
+! hindmost_time_left() how many seconds are left (huge without a limit). Both are collective over
+! MPI_COMM_WORLD, and all ranks get the same answer.
+!
 ! hindmost_iteration ends an iteration and begins the next; phases do not nest. Compile this file with the
 ! program, before the files that use it. It knows nothing of MPI, so it goes with mpif.h, mpi and mpi_f08.
 ! The recorder's functions are looked up when the program runs: without the recorder the calls do nothing.
 module hindmost
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_procpointer, c_funptr, &
-    c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_associated
+    c_int, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_associated
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   implicit none
   private
   public :: hindmost_iteration, hindmost_phase_begin, hindmost_phase_end, hindmost_work
+  public :: hindmost_should_stop, hindmost_time_left
 
-  integer, parameter :: iteration = 1, phase_begin = 2, phase_end = 3, work = 4
+  integer, parameter :: iteration = 1, phase_begin = 2, phase_end = 3, work = 4, should_stop = 5, time_left = 6
   integer, parameter :: longest_name = 63
 
   ! A recorder that is linked into the program fills this table before the program begins.
-  type(c_funptr), bind(C, name="hindmost_calls") :: calls(4) = c_null_funptr
+  type(c_funptr), bind(C, name="hindmost_functions") :: calls(6) = c_null_funptr
   logical, save :: found = .false.
 
   abstract interface
@@ -39,6 +45,14 @@ module hindmost
       import :: c_double
       real(c_double), value :: amount
     end subroutine
+    function whether() bind(C) result(answer)
+      import :: c_int
+      integer(c_int) :: answer
+    end function
+    function how_long() bind(C) result(seconds)
+      import :: c_double
+      real(c_double) :: seconds
+    end function
   end interface
 
   interface
@@ -112,6 +126,24 @@ contains
     call work_real64(real(amount, real64))
   end subroutine
 
+  logical function hindmost_should_stop()
+    procedure(whether), pointer :: ask
+    hindmost_should_stop = .false.
+    if (is_there(should_stop)) then
+      call c_f_procpointer(calls(should_stop), ask)
+      hindmost_should_stop = ask() /= 0
+    end if
+  end function
+
+  real(real64) function hindmost_time_left()
+    procedure(how_long), pointer :: ask
+    hindmost_time_left = huge(hindmost_time_left)
+    if (is_there(time_left)) then
+      call c_f_procpointer(calls(time_left), ask)
+      hindmost_time_left = min(ask(), huge(hindmost_time_left))
+    end if
+  end function
+
   ! Whether the recorder has a function; all are looked up at the first call.
   logical function is_there(which)
     integer, intent(in) :: which
@@ -120,6 +152,8 @@ contains
       call look_up(phase_begin, "hindmost_phase_begin")
       call look_up(phase_end, "hindmost_phase_end")
       call look_up(work, "hindmost_work")
+      call look_up(should_stop, "hindmost_should_stop")
+      call look_up(time_left, "hindmost_time_left")
       found = .true.
     end if
     is_there = c_associated(calls(which))

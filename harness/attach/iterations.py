@@ -6,7 +6,7 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,23 +29,34 @@ from hindmost.harness.loops.choice import (
     summaries_of,
 )
 from hindmost.harness.loops.code import Functions
-from hindmost.harness.loops.names import place_of_loop, places_of
+from hindmost.harness.loops.names import name_of_loop, places_of
 from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
-from hindmost.harness.recorder.library import NS, Flag
+from hindmost.harness.recorder.bodies import Spans
+from hindmost.harness.recorder.events import FILES
+from hindmost.harness.recorder.library import Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
-from hindmost.harness.runfile.contexts import PYTHON, CallContexts
+from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.text import counted, first_of, percent
 
+NO_CALL = Flag.INCOMPLETE | Flag.FURTHER
 POLLS = frozenset(
     (
-        *("looks", "asks", "tests_one", "tests_all", "tests_any", "tests_some"),
+        *(
+            "looks",
+            "looks_at",
+            "looks_for",
+            "asks",
+            "tests_one",
+            "tests_all",
+            "tests_any",
+            "tests_some",
+        ),
         *("waits_any", "waits_some"),
     )
 )
 """Classes of calls whose number depends on when messages arrive."""
-FILES = frozenset(("files", "file_requests"))
 
 
 class UnsureError(DataError):
@@ -73,39 +84,32 @@ class RankLoops:
 
     @classmethod
     def of(
-        cls, recording: Recording, contexts: CallContexts, least: float, until_s: float | None
+        cls, calls: ContextCalls, seconds: float, contexts: CallContexts, least: float
     ) -> RankLoops:
         """Find the loops of a rank.
 
         Parameters
         ----------
+        calls : ContextCalls
+        seconds : float
+            The recorded time of the rank.
         contexts : CallContexts
             Of all ranks.
         least : float
             Share of its time from which on a loop is summarised.
-        until_s : float or None
-            When the records of some rank end, of a program that was ended: the calls that began
-            later are left out, since killed ranks wrote their last parts at different times.
         """
-        calls, _, _ = calls_of(recording)
-        end_ns = recording.end_ns
-        if until_s is not None and calls.end_ns.size:
-            begins = recording.clock.since_zero(calls.begin_ns)
-            calls = calls.first(int(np.count_nonzero(begins < until_s)))
-            end_ns = int(calls.end_ns[-1]) if calls.end_ns.size else end_ns
         functions = Functions(contexts)
         loops = loops_of(calls, contexts, functions)
         signatures = signatures_of(loops, functions.key)
-        seconds = max((end_ns - recording.begin_ns) * NS, 1e-300)
         return cls(
             loops={signature: loops[key] for key, signature in signatures.items()},
             calls=calls,
-            summaries=summaries_of(loops, signatures, calls, seconds, least),
+            summaries=summaries_of(loops, signatures, calls, max(seconds, 1e-300), least),
             without_code=functions.without_code,
         )
 
-    def spans(self, chosen: Chosen) -> tuple[NDArray[np.int64], ...]:
-        """Return when the iterations of each entry of a loop end; see `spans_of`."""
+    def spans(self, chosen: Chosen) -> Spans:
+        """Return when the iterations of a loop begin and end; see `spans_of`."""
         return spans_of([self.loops[part] for part in chosen.parts], chosen.every, self.calls)
 
 
@@ -121,21 +125,40 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
         Whether all ranks of the program take part, or it is no collective.
     """
     records, classes = recording.records, recording.call_classes
-    made = records[(records["what"] < 0) & ((records["flags"] & Flag.INCOMPLETE) == 0)]
-    number = -1 - made["what"].astype(np.int64)
-    kept = ~np.isin(number, [at for at, each in enumerate(classes) if each in POLLS])
-    made, number = made[kept], number[kept]
-    known = "context" in (made.dtype.names or ())
+    polls, files = (
+        np.array([each in wanted for each in classes], np.bool_) for wanted in (POLLS, FILES)
+    )
+    kept = (records["what"] < 0) & ((records["flags"] & NO_CALL) == 0)
+    kept[kept] = ~polls[-1 - records["what"][kept]]
+    number = -1 - records["what"][kept]
+    known = "context" in (records.dtype.names or ())
     return (
         ContextCalls(
-            context=made["context"].astype(np.uint32) if known else np.zeros(made.size, np.uint32),
-            begin_ns=made["begin_ns"].astype(np.int64),
-            end_ns=made["end_ns"].astype(np.int64),
-            writes=np.isin(number, [at for at, each in enumerate(classes) if each in FILES]),
+            context=records["context"][kept] if known else np.zeros(number.size, np.uint32),
+            begin_ns=records["begin_ns"][kept],
+            end_ns=records["end_ns"][kept],
+            writes=files[number],
         ),
         number,
-        (made["flags"] & (Flag.PART | Flag.ALONE)) == 0,
+        (records["flags"][kept] & (Flag.PART | Flag.ALONE)) == 0,
     )
+
+
+def calls_until(recording: Recording, until_s: float | None) -> tuple[ContextCalls, int]:
+    """Return the calls of MPI in a recording, and when it ends, in nanoseconds.
+
+    Parameters
+    ----------
+    until_s : float or None
+        When the records of some rank end, of a program that was ended: the calls that began later
+        are left out, since killed ranks wrote their last parts at different times.
+    """
+    calls, _, _ = calls_of(recording)
+    if until_s is None or not calls.end_ns.size:
+        return calls, recording.end_ns
+    begins = recording.clock.since_zero(calls.begin_ns)
+    calls = calls.first(int(np.count_nonzero(begins < until_s)))
+    return calls, int(calls.end_ns[-1]) if calls.end_ns.size else recording.end_ns
 
 
 def borders_at_call(
@@ -165,7 +188,7 @@ def least_share(wanted: str) -> float:
 
 def chosen_loops(
     ranks: Iterable[RankLoops],
-    first: RankLoops,
+    first_rank: Callable[[], RankLoops],
     contexts: CallContexts,
     wanted: tuple[str, int],
     whole_s: float,
@@ -178,8 +201,8 @@ def chosen_loops(
     ----------
     ranks : iterable of RankLoops
         Of all ranks; one after the other is looked at.
-    first : RankLoops
-        Of the first.
+    first_rank : callable
+        Returns those of the first.
     contexts : CallContexts
         Of all ranks.
     wanted : tuple of str, int
@@ -214,6 +237,7 @@ def chosen_loops(
             }
         )
         without_code |= each.without_code
+    first = first_rank()
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
     callers = callers_of(contexts, names, first.loops)
@@ -314,7 +338,7 @@ def unseparated(
 ) -> set[Signature]:
     """Return the loops of which code does not prove that a call of MPI is in each iteration."""
     functions = Functions(contexts)
-    chains = [contexts.chain(int(each)).tolist() for each in np.unique(first.calls.context)]
+    chains = [contexts.chain(int(each)).tolist() for each in first.calls.contexts]
     return {
         signature
         for signature in candidates
@@ -322,31 +346,28 @@ def unseparated(
     }
 
 
-def spans_of(
-    parts: Sequence[Loop], every: int, calls: ContextCalls
-) -> tuple[NDArray[np.int64], ...]:
-    """Return when the iterations of each entry of a loop end, in nanoseconds.
+def spans_of(parts: Sequence[Loop], every: int, calls: ContextCalls) -> Spans:
+    """Return when the iterations of a loop begin and end, wherever it is called from.
 
-    The first one begins with its first call, since what the program did before may be no part of
-    the loop; each ends with the last call before the next one begins.
+    The first one of an entry begins with its first call, since what the program did before may be
+    no part of the loop; each ends with the last call before the next one begins.
     """
-    found = []
+    begins, ends, entries = [], [], []
     for part in parts:
-        loop = every_kth(part, every, calls) if every > 1 else part
-        first = np.searchsorted(loop.begins, loop.enters)
-        last = np.append(first[1:], loop.begins.size)
-        for entry, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            inner = loop.begins[begin + 1 : end]
-            found.append(
-                np.concatenate(
-                    [
-                        calls.begin_ns[loop.enters[entry]][None],
-                        calls.end_ns[inner - 1],
-                        calls.end_ns[loop.leaves[entry]][None],
-                    ]
-                )
-            )
-    return tuple(sorted(found, key=lambda each: int(each[0])))
+        loop = every_kth(part, every) if every > 1 else part
+        entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
+        first = np.append(True, entry[1:] != entry[:-1])
+        last_call = np.where(
+            np.append(first[1:], True), loop.leaves[entry], np.append(loop.begins[1:], 0) - 1
+        )
+        begins.append(
+            np.where(first, calls.begin_ns[loop.enters[entry]], calls.end_ns[loop.begins - 1])
+        )
+        ends.append(calls.end_ns[last_call])
+        entries.append(first)
+    begin, end, first = map(np.concatenate, (begins, ends, entries))
+    order = np.argsort(begin, kind="stable")
+    return Spans(begin_ns=begin[order], end_ns=end[order], entry=np.cumsum(first[order]) - 1)
 
 
 def names_of(
@@ -360,19 +381,7 @@ def names_of(
     """
     found: dict[Signature, str] = {}
     for signature in candidates:
-        loop = loops[signature]
-        module, _ = loop.function
-        header = loop.key[2]
-        if module == PYTHON:
-            place = places_of(contexts, loop.frames[:1])[loop.frames[0]]
-            found[signature] = f"{place.function} ({place.file}:{header})"
-        elif module >= 0:
-            place = place_of_loop(contexts, loop.frames, header)
-            plain = place.line or "+0x" in place.function
-            offset = header - loop.function[1]
-            found[signature] = str(place) if plain else f"{place.function} (+{offset:#x})"
-        else:
-            found[signature] = "code without a file"
+        found[signature] = name_of_loop(contexts, loops[signature].key, loops[signature].frames)
     like: dict[tuple[str, object], int] = {}
     tails: dict[str, list[object]] = {}
     for signature, name in found.items():

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.attach.blocks import Blocks
-from hindmost.harness.attach.bodies import FINDING, Agreed, joined, none_of
+from hindmost.harness.attach.bodies import FINDING, Agreed, none_of
 from hindmost.harness.attach.iterations import (
     RankLoops,
     borders_at_call,
     calls_of,
+    calls_until,
     chosen_loops,
     least_share,
 )
-from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.sections import Matched
-from hindmost.harness.recorder.bodies import bodies_of_loop
+from hindmost.harness.recorder.bodies import Spans, bodies_of_loop
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording
@@ -34,9 +33,6 @@ PAUSE, WORK, FIRST_PHASE = 998, 999, 1000
 the recorder wrote to its file, an amount of work, and the begin of the first phase; its end has the
 next number, then comes the second phase."""
 
-
-Spans = tuple[NDArray[np.int64], ...]
-"""When iterations end, of each time that control was in the loop: shape (iteration + 1,), ns."""
 
 Pauses = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Returns, for instants on a clock without pauses, what has to be added for the time of day."""
@@ -87,15 +83,26 @@ class LoopOfRanks:
         UnsureError
             No loop can be chosen.
         """
-        ways, worked = self.ways(), False
-        borders: list[list[tuple[int, ...]]] = [[] for _ in ways]  # of each span, by rank
+        spans_on, iterations = self.ways()
+
+        def look_at(rank: int) -> tuple[bool, list[Spans]]:
+            """Return whether a rank counted work, and its spans in each loop."""
+            worked = bool(marked(self.prepared(rank)[0].marks, WORK).size)
+            return worked, spans_on(rank)
+
+        looked = self.blocks.once(look_at)
+        counts = [EntriesOfRanks() for _ in iterations]
+        any_worked = False
         for rank in self.blocks.each(FINDING):
-            worked |= bool(marked(self.prepared(rank)[0].marks, WORK).size)
-            for of_ranks, (spans, _) in zip(borders, ways, strict=True):
-                of_ranks.append(tuple(each.size for each in spans(rank)))
+            worked, spans = looked(rank)
+            any_worked |= worked
+            for of_ranks, each in zip(counts, spans, strict=True):
+                of_ranks.add(each)
         return [
-            self.agreed_on(of_ranks, *way, worked=worked)
-            for of_ranks, way in zip(borders, ways, strict=True)
+            self.agreed_on(
+                of_ranks, partial(lambda at, rank: looked(rank)[1][at], at), of, worked=any_worked
+            )
+            for at, (of_ranks, of) in enumerate(zip(counts, iterations, strict=True))
         ]
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
@@ -103,35 +110,44 @@ class LoopOfRanks:
         without = without_pauses if self.iterate_at is None else with_pauses_in_calls
         return without(self.recorded(rank))
 
-    def ways(self) -> list[tuple[Callable[[int], Spans], Attached | None]]:
-        """Return, of each loop, what finds its spans on a rank, and what its iterations are."""
+    def ways(self) -> tuple[Callable[[int], list[Spans]], list[Attached | None]]:
+        """Return what finds the spans of each loop on a rank, and what their iterations are."""
         if self.iterate_at is None:
-            return [(self.at_marks, None)]
+            return (lambda rank: [self.at_marks(rank)]), [None]
         at, every = self.iterate_at
         if at in self.calls:
             said = Attached(iterate_at={"call": at, "calls": every})
-            return [(partial(self.at_calls, at, every), said)]
+            return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
         cut = not self.section.whole
         until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
+        kept: dict[int, RankLoops] = {}  # until their spans are found, if all ranks are one block
 
         def loops_on(rank: int) -> RankLoops:
-            return RankLoops.of(self.prepared(rank)[0], self.contexts, least_share(at), until_s)
+            recording, _ = self.prepared(rank)
+            calls, end_ns = calls_until(recording, until_s)
+            begin_ns = recording.begin_ns
+            del recording  # it is large
+            found = RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
+            if len(self.blocks.blocks) == 1:
+                kept[rank] = found
+            return found
 
-        loops = self.blocks.once(loops_on)
-        first = self.recorded(0)
+        facts = self.section.parts[0].facts
         found = chosen_loops(
-            (loops(rank) for rank in self.blocks.each("choosing the loop")),
-            loops(0),
+            (loops_on(rank) for rank in self.blocks.each("choosing the loop")),
+            lambda: kept.get(0) or loops_on(0),
             self.contexts,
             self.iterate_at,
-            (first.end_ns - first.begin_ns) * NS,
+            (facts.end_ns - facts.begin_ns) * NS,
             cut=cut,
         )
-        return [
-            (partial(lambda chosen, rank: loops(rank).spans(chosen), chosen), iterations)
-            for chosen, iterations in found
-        ]
+
+        def spans_on(rank: int) -> list[Spans]:
+            loops = kept.pop(rank, None) or loops_on(rank)
+            return [loops.spans(chosen) for chosen, _ in found]
+
+        return spans_on, [iterations for _, iterations in found]
 
     def last_call_s(self, rank: int) -> float:
         """Return when the last call of a rank ended, in seconds of the run; 0 if there is none."""
@@ -141,15 +157,15 @@ class LoopOfRanks:
 
     def at_marks(self, rank: int) -> Spans:
         """Return the marks of a rank."""
-        return (marked(self.prepared(rank)[0].marks, ord(MONITOR))["begin_ns"],)
+        return Spans.between(marked(self.prepared(rank)[0].marks, ord(MONITOR))["begin_ns"])
 
     def at_calls(self, call: str, every: int, rank: int) -> Spans:
         """Return the ends of the calls at which iterations end."""
-        return (borders_at_call(self.prepared(rank)[0], self.calls, call, every),)
+        return Spans.between(borders_at_call(self.prepared(rank)[0], self.calls, call, every))
 
     def agreed_on(
         self,
-        borders: Sequence[tuple[int, ...]],
+        counts: EntriesOfRanks,
         spans: Callable[[int], Spans],
         iterations: Attached | None,
         *,
@@ -159,43 +175,35 @@ class LoopOfRanks:
 
         Parameters
         ----------
-        borders : sequence of tuple of int, one a rank
-            How many borders each span has. Where ranks have others, all spans are one.
+        counts : EntriesOfRanks
+            Where ranks differ, all entries of each are one.
         worked : bool
             Whether any rank counted work.
         """
-        parts, alike = self.section.parts, len(set(borders)) == 1
-        least = [size - 1 for size in borders[0]] if alike else [min(map(sum, borders)) - 1]
-        if any(each < 1 for each in least):
+        parts, alike, least = self.section.parts, counts.alike, counts.least
+        if least < 1:
             return none_of(parts, "some rank has no iteration: it takes two marks")
 
         def usable(rank: int) -> Spans:
-            return spans(rank) if alike else (np.concatenate(spans(rank)),)
+            return spans(rank) if alike else spans(rank).as_one()
 
         def found_on(rank: int) -> RankBodies:
             recording, paused_ns = self.prepared(rank)
-            spans_here = usable(rank)
-            found = [
-                measured(
-                    bodies_between(
-                        border, parts[rank], recording, self.names, paused_ns, worked=worked
-                    ).first(count)
-                )
-                for border, count in zip(spans_here, least, strict=True)
-            ]
-            return joined_entries(spans_here, found)
+            names, own = self.names, parts[rank].facts.phases
+            return bodies_in(usable(rank), own, recording, names, paused_ns, worked=worked).first(
+                least
+            )
 
         def work() -> float:
             """Return what all ranks counted in the iterations that are kept."""
             return sum(
-                float(amounts_of(self.prepared(rank)[0].marks, border)[:count].sum())
+                float(amounts_of(self.prepared(rank)[0].marks, usable(rank))[:least].sum())
                 for rank in self.blocks.each("summing work")
-                for border, count in zip(usable(rank), least, strict=True)
             )
 
         phases = (*PHASES, *self.names)
         return Agreed(
-            of=found_on,
+            of=lambda rank: measured(found_on(rank)),
             phases=(*phases, INJECTED) if self.injecting else phases,
             cut=not alike,
             iterations=iterations,
@@ -203,30 +211,43 @@ class LoopOfRanks:
         )
 
 
+@dataclass(slots=True)
+class EntriesOfRanks:
+    """How many iterations each entry of a loop has, as far as ranks have to agree on it.
+
+    Attributes
+    ----------
+    alike : bool
+        Whether each entry has as many iterations on all ranks.
+    least : int
+        Iterations that each rank has, with what lies between entries where ranks differ.
+    """
+
+    alike: bool = True
+    least: int = 0
+    _first: NDArray[np.int64] | None = None
+    _fewest: int = 0
+
+    def add(self, spans: Spans) -> None:
+        """Add those of another rank."""
+        counts = np.bincount(spans.entry)
+        as_one = spans.entry.size + max(counts.size - 1, 0)
+        if self._first is None:
+            self._first, self._fewest = counts, as_one
+        self._fewest = min(self._fewest, as_one)
+        self.alike &= np.array_equal(self._first, counts)
+        self.least = spans.entry.size if self.alike else self._fewest
+
+
 def measured(bodies: RankBodies) -> RankBodies:
-    """Return the bodies of a loop, whose time is that of its iterations.
+    """Return the bodies of a loop, whose time is that of its iterations, and what is between them.
 
     Set-up is not in it, nor how long a rank waited for one that had failed.
     """
-    spent_s = float(bodies.duration.sum())
+    spent_s = float(bodies.duration.sum() + bodies.restart_duration.sum())
     return replace(
         bodies, lead_in_s=0.0, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0
     )
-
-
-def joined_entries(spans: Spans, found: Sequence[RankBodies]) -> RankBodies:
-    """Return the bodies of a rank from all times that control was in the loop.
-
-    Between two of these the program did something else, which no iteration contains.
-    """
-    if len(found) == 1:
-        return found[0]
-    parts = [found[0]]
-    for (one, other), part in zip(pairwise(spans), found[1:], strict=True):
-        between_s = max(float(other[0] - one[-1]) * NS, 0.0)
-        spent_s = part.solve_time_s + between_s
-        parts.append(replace(part, lead_in_s=between_s, solve_time_s=spent_s))
-    return joined(parts)
 
 
 def marked(marks: NDArray[np.void], what: int) -> NDArray[np.void]:
@@ -235,20 +256,24 @@ def marked(marks: NDArray[np.void], what: int) -> NDArray[np.void]:
     return found
 
 
-def bodies_between(
-    border: NDArray[np.int64],
-    each: RawSection,
+def bodies_in(
+    spans: Spans,
+    phases: Sequence[str],
     recording: Recording,
     names: Sequence[str],
     paused_ns: Pauses,
     *,
     worked: bool,
 ) -> RankBodies:
-    """Return the bodies between borders on a rank, the time outside of them left out.
+    """Return the iterations of a loop on a rank.
 
     Parameters
     ----------
-    border : int64 array, shape (body + 1,), nanoseconds
+    spans : Spans
+    phases : sequence of str
+        The program's own phases on this rank, by number.
+    names : sequence of str
+        Those of all ranks.
     paused_ns : callable
         As `without_pauses` returns it.
     worked : bool
@@ -256,30 +281,26 @@ def bodies_between(
     """
     marks = recording.marks
     regions, number = regions_of(marks)
-    own = each.facts.phases
-    called = [own[at] if at < len(own) else "" for at in number.tolist()]
-    paused = paused_ns(border[:-1])
-    bodies = bodies_of_loop(border, regions, called, recording, names, paused)
-    return replace(bodies, work_amount=amounts_of(marks, border)) if worked else bodies
+    called = [phases[at] if at < len(phases) else "" for at in number.tolist()]
+    paused = paused_ns(spans.begin_ns)
+    bodies = bodies_of_loop(spans, regions, called, recording, names, paused)
+    return replace(bodies, work_amount=amounts_of(marks, spans)) if worked else bodies
 
 
-def amounts_of(marks: NDArray[np.void], border: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the work that a program counted in each iteration: float64, shape (body,).
-
-    Parameters
-    ----------
-    border : int64 array, shape (body + 1,), nanoseconds
-    """
+def amounts_of(marks: NDArray[np.void], spans: Spans) -> NDArray[np.float64]:
+    """Return the work that a program counted in each iteration: float64, shape (body,)."""
     places = np.flatnonzero(marks["what"] == WORK)
     made = np.flatnonzero(marks["what"] == ord(MONITOR))
+    bodies = spans.entry.size
     if made.size:  # work that is counted at the very time of a mark is in the order of records
         body = np.searchsorted(made, places) - 1
+        inside = (body >= 0) & (body < bodies)
     else:
-        body = np.searchsorted(border, marks["begin_ns"][places], side="right") - 1
-    inside = (body >= 0) & (body < border.size - 1)
+        instant = marks["begin_ns"][places]
+        body = np.searchsorted(spans.begin_ns, instant, side="right") - 1
+        inside = (body >= 0) & (instant < spans.end_ns[np.maximum(body, 0)])
     amounts = np.maximum(marks["end_ns"][places[inside]], 0).astype(np.float64)
-    sums = np.bincount(body[inside], weights=amounts, minlength=border.size - 1)
-    return np.asarray(sums, np.float64)
+    return np.bincount(body[inside], weights=amounts, minlength=bodies).astype(np.float64)
 
 
 def without_pauses(
@@ -304,7 +325,7 @@ def without_pauses(
     shift = np.zeros(records.size, np.int64)
     shift[at] = spent
     shift = np.cumsum(shift)
-    moved = records.copy()
+    moved = records if records.flags.writeable else records.copy()
     moved["begin_ns"] -= shift
     moved["end_ns"][records["what"] <= 0] -= shift[records["what"] <= 0]
     paused = np.cumsum(spent)
@@ -327,9 +348,8 @@ def with_pauses_in_calls(
     records = recording.records
     at = np.flatnonzero(records["what"] == PAUSE)
     at = at[(at > 0) & (records["what"][at - 1] < 0)]
-    longer = records.copy()
-    longer["end_ns"][at - 1] = records["begin_ns"][at]
-    return replace(recording, records=longer), np.zeros_like
+    records["end_ns"][at - 1] = records["begin_ns"][at]
+    return recording, np.zeros_like
 
 
 def regions_of(marks: NDArray[np.void]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

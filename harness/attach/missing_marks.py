@@ -64,16 +64,20 @@ def why_no_loop(program: RawProgram) -> str:
 
 def advice(program: RawProgram) -> str:
     """Say what can be done about iterations that the program does not mark."""
-    listed = calls_listed(program)
+    first, listed = program.first.program, calls_listed(program)
+    without = "Leave out --only, --every and --most, which choose solves. "
+    before = without if first.chooses_solves else ""
     if not listed:
         return (
-            "No MPI call was made more than once on all ranks alike: mark the iterations in the "
-            "program, with MPI_Pcontrol(1) or hindmost.h."
+            f"{before}No MPI call was made more than once on all ranks alike: mark the iterations "
+            "in the program, with MPI_Pcontrol(1) or hindmost.h."
         )
+    # Noise is injected while the program runs, and a loop is found when it has ended.
+    find = "" if first.injected else f"let hindmost find the iterations (--iterate-at {FIND}), "
     return (
-        f"{listed} Record again with one of them, as --iterate-at "
-        f"{next(iter(calls_to_mark(program)))}, let hindmost find the iterations (--iterate-at "
-        f"{FIND}), or mark them in the program, with MPI_Pcontrol(1) or hindmost.h."
+        f"{listed} {before}Record again with one of them, as --iterate-at "
+        f"{next(iter(calls_to_mark(program)))}, {find}or mark them in the program, with "
+        "MPI_Pcontrol(1) or hindmost.h."
     )
 
 

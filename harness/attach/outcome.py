@@ -32,7 +32,8 @@ NOT_REACHED = (
     "the program is statically linked: link the recorder into it (hindmost attach --print link)",
     "it runs with other rights than yours (setuid, capabilities): it cannot be recorded",
     "the recorder cannot be loaded where the program runs, as in a container that does not have "
-    "its file or has another C library: then the loader says so on stderr ('cannot be preloaded')",
+    "its file or has another C library (the loader then writes 'cannot be preloaded' to stderr): "
+    "start 'hindmost attach' inside of it",
     f"it is built with AddressSanitizer: set {WITH_ASAN}",
 )
 """Why a program has no recorder in it, and what to do; any of these where no fact decides."""
@@ -109,6 +110,8 @@ class Outcome:
     loaded : dict of int to Loaded
         By process, in the order in which it was loaded; of a process that became another program,
         the last one with the recorder.
+    behind : str
+        A library of another tool that the recorder keeps from seeing the calls; empty if none is.
     refused : bool
         Whether the recorder has said why nothing is recorded.
     removed : bool
@@ -119,6 +122,7 @@ class Outcome:
     """
 
     loaded: dict[int, Loaded] = field(default_factory=dict)
+    behind: str = ""
     refused: bool = False
     removed: bool = False
     processes: list[Recorded] = field(default_factory=list)
@@ -145,6 +149,8 @@ def read_outcome(status: Path) -> Outcome:
             case ["exit", process, library] if int(process) in loaded:
                 loaded[int(process)].left = True
                 loaded[int(process)].mpi_begun = one_line(library)
+            case ["behind", _, library]:
+                outcome.behind = one_line(library)
             case ["refused", _]:
                 outcome.refused = True
             case ["started", rank, size, folder]:
@@ -185,6 +191,15 @@ def ended_early(out: Path, *, over: bool) -> str:
     return (
         f"{said} The first command on this machine that reads {out} when all ranks have ended "
         f"writes its run files, or: hindmost attach --convert {shell_word(out)}"
+    )
+
+
+def tool_behind(library: str) -> str:
+    """Say that another tool saw nothing, and how both can."""
+    return (
+        f"{library} intercepts MPI as well, and saw none of the calls: the recorder is in front of "
+        "it. For both, have a script preload it in front before it starts the program: "
+        f"LD_PRELOAD={shell_word(library)}:$LD_PRELOAD"
     )
 
 
@@ -288,13 +303,14 @@ def why_not_loaded(ended: Ended) -> str:
     facts = facts_of(Path(path)) if path else ProgramFile()
     if facts.is_static:
         return (
-            f"{seen}: it is statically linked. Link it dynamically, or link the recorder into it "
-            "(hindmost attach --print link)."
+            f"{seen}: it is statically linked. If it is the MPI program, link it dynamically, or "
+            "link the recorder into it (hindmost attach --print link). If it starts that, as the "
+            "command of a container does, start 'hindmost attach' inside of it."
         )
     if facts.other_rights:
         return (
-            f"{seen}: it runs with other rights ({facts.other_rights}). Such programs cannot be "
-            "recorded."
+            f"{seen}: it runs with other rights ({facts.other_rights}). If it is the MPI program, "
+            "it cannot be recorded. If it starts that, start 'hindmost attach' inside of it."
         )
     if facts.needs_asan:
         return (

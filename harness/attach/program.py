@@ -10,7 +10,7 @@ import os
 import resource
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,11 @@ def hold_signals() -> set[signal.Signals]:
 
 
 def run_program(
-    words: Sequence[str], environment: Mapping[str, str], blocked: set[signal.Signals]
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    blocked: set[signal.Signals],
+    poll: Callable[[], None] | None = None,
+    every_s: float = 1.0,
 ) -> Ended:
     """Run a program until it ends.
 
@@ -81,6 +85,10 @@ def run_program(
     environment : mapping
     blocked : set of signals
         Those that the program is to have blocked; see `hold_signals`, which was called before.
+    poll : callable, optional
+        Called again and again while the program runs.
+    every_s : float
+        How often.
 
     Raises
     ------
@@ -95,7 +103,13 @@ def run_program(
         raise not_started(words[0], error) from error
     waited = {*FORWARDED, signal.SIGCHLD}
     while True:
-        info = signal.sigwaitinfo(waited)
+        if poll is None:
+            info = signal.sigwaitinfo(waited)
+        elif (at_once := signal.sigtimedwait(waited, every_s)) is None:
+            poll()
+            continue
+        else:
+            info = at_once
         if info.si_signo == signal.SIGCHLD:
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 image = ""

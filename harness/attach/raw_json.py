@@ -22,6 +22,8 @@ DOLFINx names its solvers so: ``dolfinx_solve_140230483910``.
 
 LOOP = "loop"
 """What a section is that is no solve."""
+NO_TIME = -(1 << 62)
+"""Stands for a time that is not known."""
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 Unsure = Annotated[int, Meta(ge=-1, le=1 << 53)]
 """A count that is -1 where it is unknown."""
@@ -52,9 +54,9 @@ class Program:
         Machine, scheduler and repository, as rank 0 found them; may be empty.
     """
 
-    version: Annotated[int, Meta(ge=1)]
-    rank: Count
-    size: Annotated[int, Meta(ge=1, le=1 << 31)]
+    version: Annotated[int, Meta(ge=1)] = 1
+    rank: Count = 0
+    size: Annotated[int, Meta(ge=1, le=1 << 31)] = 1
     program: Annotated[
         tuple[str, ...], Meta(min_length=1, description="a list of at least one word")
     ]
@@ -96,7 +98,7 @@ class Section:
     what : str
         ``solve`` or ``loop``.
     begin_ns, end_ns : int
-        On the rank's own clock.
+        On the rank's own clock; `NO_TIME`: not known.
     seen, kept : int
         Records that were asked for, and those for which there was room.
     type, prefix : str
@@ -122,10 +124,10 @@ class Section:
     """
 
     what: Literal["solve", "loop"]
-    begin_ns: int
-    end_ns: int
-    seen: Count
-    kept: Count
+    begin_ns: int = NO_TIME
+    end_ns: int = NO_TIME
+    seen: Count = 0
+    kept: Count = 0
     type: str = ""
     prefix: str = ""
     solve: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0
@@ -149,6 +151,7 @@ class Section:
     switches: Count = 0
     core_wait_ns: Unsure = -1
     foreign_calls: Count = 0
+    foreign_threads: Count = 0
     other_ns: Mapping[str, Count] = field(default_factory=dict)
     polls: Count = 0
     between_polls_ns: Count = 0
@@ -203,6 +206,14 @@ class End:
         When that call began, or the last one ended, on the rank's own clock.
     clock_ns : int
         When this was written, on that clock.
+    signal : int or None
+        The signal that ended it; 0: none; None in files of earlier versions.
+    other_thread : bool
+        Whether that signal came in another thread than the recorded one.
+    exit_status : int
+        What the program gave to ``exit``; -1: it did not call it.
+    failure : int
+        The number of the system's error for which what came before could not be written; 0: none.
     last_context : int
         Of the last recorded call, or of that one.
     """
@@ -218,7 +229,11 @@ class End:
     aborted: int | None = None
     in_call: str = ""
     last_call: str = ""
-    partner: Annotated[int, Meta(ge=-1, le=1 << 31)] = -1
+    partner: Annotated[int, Meta(ge=-(1 << 31), le=1 << 31)] = -1
+    signal: Annotated[int, Meta(ge=0, le=1 << 16)] | None = None
+    other_thread: bool = False
+    exit_status: Annotated[int, Meta(ge=-(1 << 31), le=1 << 31)] = -1
+    failure: Annotated[int, Meta(ge=0, le=1 << 16)] = 0
     since_ns: int = 0
     clock_ns: int = 0
     last_context: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0

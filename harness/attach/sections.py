@@ -7,12 +7,25 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
+from hindmost.harness.attach.odd_numbers import (
+    MAX_REPAIRS,
+    known_calls,
+    known_contexts,
+    odd_numbers,
+    records_in_order,
+    strange_records,
+    usable_edges,
+)
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.attach.raw_json import LOOP, NO_TIME, Section
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.text import counted, named_ranks
 
 MOST_GROUPS = 64
@@ -54,7 +67,7 @@ class Matched:
         return (facts.what, self.ranks, *solver, self.whole)
 
 
-def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str]]:
+def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str], str]:
     """Match the sections of all ranks and group them.
 
     Returns
@@ -63,27 +76,28 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
         Each a run; in the order of time.
     list of str
         Sentences on what cannot be a run.
+    str
+        Which numbers cannot be; empty if all can.
     """
     found: dict[tuple[int, int, int], dict[int, tuple[int, RawSection]]] = {}
     faults: dict[str, int] = {}
+    odd: dict[int, list[str]] = {}
 
     def leave_out(why: str) -> None:
         faults[why] = faults.get(why, 0) + 1
 
     for rank, raw in sorted(program.ranks.items()):
         counts: dict[tuple[int, int], int] = {}
-        until = -(1 << 62)
-        for each in raw.sections:
-            leader, size, place = communicator_of(each, rank, program)
+        for each, place_of in usable_sections(raw, program.size, odd.setdefault(rank, [*raw.odd])):
+            leader, size, place = place_of
             number = counts[leader, size] = counts.get((leader, size), -1) + 1
-            why = fault_of(each, until)
+            why = "" if each.facts.kept else "it has no record"
             members = found.setdefault((leader, size, number), {})
             if not why and place in members:
                 why = "other ranks with the same first rank solved as well"
             if why:
                 leave_out(f"rank {rank}: {why}")
                 continue
-            until = each.facts.end_ns
             members[place] = (rank, each)
         raw.release()
     matched = []
@@ -107,7 +121,7 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
             continue
         groups.setdefault(whole.kind, []).append(whole)
     left_out = [f"{counted(count, 'section')} left out: {why}" for why, count in faults.items()]
-    return [tuple(each) for each in groups.values()], left_out
+    return [tuple(each) for each in groups.values()], left_out, odd_numbers(odd)
 
 
 def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
@@ -129,29 +143,138 @@ def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
     return f"{named_ranks(killed, program.size)} {'was' if len(killed) == 1 else 'were'} killed"
 
 
-def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[int, int, int]:
-    """Return the first rank of a section's communicator, its size, and a rank's place in it."""
-    facts = each.facts
-    if facts.comm_size < 0:
-        return 0, program.size, rank
-    return facts.comm_leader, facts.comm_size, facts.comm_rank
+def usable_sections(
+    raw: RawRank, size: int, odd: list[str]
+) -> Iterator[tuple[RawSection, tuple[int, int, int]]]:
+    """Yield the sections of a rank as far as they are of use.
 
-
-def fault_of(each: RawSection, until_ns: int) -> str:
-    """Return why a section of a rank cannot be used; empty if it can.
+    Each with the first rank of its communicator, its size, and the rank's place in it.
 
     Parameters
     ----------
-    until_ns : int
-        When the section before it ended.
+    size : int
+        Ranks of the program.
+    odd : list of str
+        Gets a remark on each number that cannot be.
     """
-    facts, records = each.facts, each.array(Frame.RECORDS)
-    if records.size < facts.kept:
-        return "its records were cut off"
-    begins = records["begin_ns"]
-    ends = np.where(records["what"] <= 0, records["end_ns"], begins)
-    instants = np.stack([begins, ends], axis=1).ravel()
-    instants = np.concatenate([[max(facts.begin_ns, until_ns)], instants, [facts.end_ns]])
-    if facts.begin_ns < until_ns or facts.end_ns <= facts.begin_ns or (np.diff(instants) < 0).any():
-        return "its times are not in order: the clock or the recorder is faulty"
-    return ""
+    first_ns, last_ns = time_of_program(raw)
+    until_ns = first_ns
+    for number, each in enumerate(raw.sections):
+        begins = [later.facts.begin_ns for later in raw.sections[number + 1 :]]
+        limit_ns = min((begin for begin in begins if until_ns < begin < last_ns), default=last_ns)
+        remarks: list[str] = []
+        section = sound(each, raw, size, until_ns, limit_ns, remarks)
+        odd += [f"section {number}: {why}" for why in remarks]
+        until_ns = max(until_ns, section.facts.end_ns)
+        yield section, communicator_of(each.facts, raw.program.rank, size)
+
+
+def communicator_of(facts: Section, rank: int, size: int) -> tuple[int, int, int]:
+    """Return the first rank of a section's communicator, its size, and a rank's place in it.
+
+    A loop is one of all ranks.
+    """
+    known = 0 <= facts.comm_rank < facts.comm_size <= size and 0 <= facts.comm_leader < size
+    if facts.what == LOOP or not known:
+        return 0, size, rank
+    return facts.comm_leader, facts.comm_size, facts.comm_rank
+
+
+def time_of_program(raw: RawRank) -> tuple[int, int]:
+    """Return between which instants a rank recorded, in nanoseconds on its own clock."""
+    read = [int(own) for own in raw.clocks[:, 0].tolist()]
+    first_ns = read[0] if read else NO_TIME
+    last = [raw.end.clock_ns] if raw.end is not None and raw.end.clock_ns else read[1:]
+    last_ns = last[-1] if last else -NO_TIME
+    inside = [each.facts.begin_ns for each in raw.sections if each.facts.begin_ns != NO_TIME]
+    middle_ns = sorted(inside)[len(inside) // 2] if inside else first_ns
+    return (
+        first_ns if first_ns <= middle_ns else NO_TIME,
+        last_ns if last_ns >= middle_ns else -NO_TIME,
+    )
+
+
+def sound(
+    each: RawSection, raw: RawRank, size: int, until_ns: int, limit_ns: int, odd: list[str]
+) -> RawSection:
+    """Return a section whose numbers can be: each that cannot is left out or set right.
+
+    Parameters
+    ----------
+    size : int
+        Ranks of the program.
+    until_ns, limit_ns : int
+        It lies between these.
+    odd : list of str
+        Gets a remark on each such number.
+    """
+    facts, there = each.facts, each.size(Frame.RECORDS)
+    kept, complete = min(facts.kept, there) if facts.kept else there, facts.complete
+    if facts.kept > there or (complete and facts.kept < there):
+        odd.append(f"{facts.kept:,} records, of which {there:,} are there")
+        kept = there
+        # Two numbers say that there were more; or one of them is odd.
+        complete = complete and not (facts.seen >= facts.kept > there or raw.torn)
+    begin_ns, end_ns = facts.begin_ns, facts.end_ns
+    right = kept
+    changed: dict[Frame, NDArray[Any]] = {}
+    edges = each.array(Frame.EDGES)
+    usable = usable_edges(edges, size, odd)
+    if usable is not edges:
+        changed[Frame.EDGES] = usable
+    in_time = until_ns <= begin_ns < end_ns <= limit_ns
+    if not (in_time and has_sound_records(each, raw, kept)):
+        records = each.array(Frame.RECORDS)[:kept]
+        if not until_ns <= begin_ns <= limit_ns:
+            odd.append(f"it begins at {begin_ns} ns")
+            begin_ns = max(int(records["begin_ns"][0]) if kept else begin_ns, until_ns)
+        if not begin_ns < end_ns <= limit_ns:
+            odd.append(f"it ends at {end_ns} ns")
+            ends = np.where(records["what"] <= 0, records["end_ns"], records["begin_ns"])
+            inside = ends[(ends > begin_ns) & (ends <= limit_ns)]
+            end_ns = int(inside.max()) if inside.size else begin_ns
+        noted = each.array(Frame.CONTEXTS)[:kept]
+        contexts = np.zeros(kept, np.uint32)
+        contexts[: noted.size] = noted
+        if noted.size == kept:
+            contexts = known_contexts(noted, records["what"], raw.contexts.count, odd)
+            changed[Frame.CONTEXTS] = contexts
+        calls, injecting = len(raw.program.call_names), bool(raw.program.injected)
+        records = known_calls(records, contexts, calls, len(MPI_PHASES), odd, injecting=injecting)
+        records, begin_ns, end_ns = records_in_order(records, begin_ns, end_ns, odd)
+        changed[Frame.RECORDS] = records
+        right = records.size
+    seen = facts.seen - facts.kept + right if facts.seen >= facts.kept else right
+    facts = replace(
+        facts,
+        begin_ns=begin_ns,
+        end_ns=end_ns,
+        kept=right,
+        seen=seen,
+        complete=complete and right == kept,
+    )
+    return replace(each, facts=facts, instead=changed)
+
+
+def has_sound_records(each: RawSection, raw: RawRank, kept: int) -> bool:
+    """Tell whether the records of a section can be, part by part: most are, and they are many."""
+    facts, calls, injecting = each.facts, len(raw.program.call_names), raw.program.injected
+    latest, read = facts.begin_ns, 0
+    for part in each.parts(Frame.RECORDS):
+        records = part[: kept - read]
+        read += records.size
+        if not records.size:
+            break
+        begins = records["begin_ns"]
+        ends = np.where(records["what"] <= 0, records["end_ns"], begins)
+        instants = np.append(latest, np.stack([begins, ends], axis=1))
+        latest = instants[-1]
+        strange = strange_records(records, calls, len(MPI_PHASES), injecting=bool(injecting))
+        if (np.diff(instants) < 0).any() or any(each.any() for each in strange):
+            return False
+    unknown = 0
+    for part in each.parts(Frame.CONTEXTS):
+        if (part >= max(raw.contexts.count, 2)).any():
+            return False
+        unknown += int(np.count_nonzero(part == 0))
+    return bool(latest <= facts.end_ns) and not 0 < unknown <= MAX_REPAIRS

@@ -194,8 +194,8 @@ class CommonMarks:
         if whole == 0:
             raise UnknownPatternError(
                 f"{solver.name}: records were lost before the first iteration was complete, so "
-                "nothing is left of the solve; run with --warmup 1, which measures how much "
-                "memory records need."
+                "nothing is left of the solve. Record a shorter one; 'hindmost run --warmup 1' "
+                "measures how much memory records need."
             )
         return cls(solver=solver, generic=why, whole=whole)
 

@@ -1,11 +1,14 @@
 """Which loop of a program is the one whose iterations are measured: one answer for all ranks.
 
 Every rank summarises its loops. Those that all ranks have are matched by the functions around
-them, their depth and their order, not by their headers, which the compiler may have doubled. From
-the outermost on, a loop is chosen that iterates often enough on all ranks, equally often; where
-nearly all of its calls lie in a loop in it that has the same number of iterations each time, its
-iterations are chunks between outputs, and the loop in it is taken. Loops next to it are other
-phases.
+them, their depth and their order, not by their headers, which the compiler may have doubled.
+
+The outermost loop that iterates equally often on all ranks is the one: what a program repeats is a
+step of it, and what a step repeats are fields, axes or messages. A loop of too few iterations to
+tell a median from a chance gives way to the one in it that does nearly all of its work, where that
+has as many iterations each time, or enough: the few are then outputs between steps, repeats,
+restarts or solves. If few of its iterations make most calls, it reads a script, and gives way to
+whatever these do. Loops next to the chosen one are other phases.
 """
 
 from __future__ import annotations
@@ -27,11 +30,12 @@ from hindmost.harness.loops.tree import (
     hidden_every,
 )
 
+ENOUGH = 32
+"""Iterations that share the calls of a loop, from which on no loop in it is looked at."""
 LEAST_ITERATIONS = 10
-"""Of a loop, and so many must share its calls."""
+"""Of a loop, and so many must share its calls; of fewer it is said that they are few."""
 LEAST_OF_FEW = 4
-"""Iterations of a loop that is taken where the loops in it have no constant number of them: more
-than axes have."""
+"""Iterations of a loop that is taken at all: more than axes have."""
 LEAST_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
 NEARLY_ALL = 0.8
@@ -39,6 +43,10 @@ NEARLY_ALL = 0.8
 its most frequent number of iterations from which on that is constant."""
 LEAST_TRIPS = 8
 """Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
+LEAST_INSIDE = 1 / 3
+"""Share of the time of a loop that those have that are taken in place of it."""
+LEAST_SECONDS = 1e-5
+"""Of an iteration of such a loop: not a message."""
 LEAST_PHASE = 0.1
 """Share of the time from which on another loop of the program has a run file of its own."""
 
@@ -61,6 +69,8 @@ class Summary:
     iterations, entries : int
     share : float
         Of the rank's recorded time.
+    seconds : float
+        Mean time of an iteration.
     effective : float
         Iterations that share its calls: the square of their sum over the sum of their squares.
     trips : int
@@ -80,6 +90,7 @@ class Summary:
     iterations: int
     entries: int
     share: float
+    seconds: float
     effective: float
     trips: int
     constant: float
@@ -133,15 +144,32 @@ class Candidate:
         return not all(each.once for each in self.ranks)
 
     @property
-    def often(self) -> bool:
-        """Whether it iterates often enough, equally often on all ranks."""
+    def sharing(self) -> float:
+        """Iterations that share its calls, the fewest of a rank; 0 if their numbers differ."""
         least = min(each.effective for each in self.ranks)
-        return self.iterates and self.equal and min(self.iterations, least) >= LEAST_ITERATIONS
+        return min(self.iterations, least) if self.iterates and self.equal else 0.0
+
+    @property
+    def calls(self) -> int:
+        """Of MPI in it on all ranks, without MPI-IO."""
+        return sum(each.calls for each in self.ranks)
 
     @property
     def constant(self) -> bool:
         """Whether it has the same number of iterations each time on all ranks."""
         return min(each.constant for each in self.ranks) >= NEARLY_ALL
+
+    @property
+    def short(self) -> bool:
+        """Whether it goes over axes, fields or messages: a few each time, or each in no time."""
+        trips = min(each.trips for each in self.ranks)
+        seconds = max(each.seconds for each in self.ranks)
+        return (self.constant and trips < LEAST_TRIPS) or seconds < LEAST_SECONDS
+
+    @property
+    def long(self) -> bool:
+        """Whether it iterates often enough each time."""
+        return min(each.iterations / each.entries for each in self.ranks) >= ENOUGH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,14 +247,14 @@ def summaries_of(
     found = {}
     together: defaultdict[tuple[object, int], float] = defaultdict(float)
     for key, loop in loops.items():
-        together[signatures[key][0], key[2]] += float(loop.seconds.sum())
+        together[signatures[key][0], key[2]] += loop.seconds
+    before = calls.without_files
     for key, loop in loops.items():
-        spent = loop.seconds.sum()
         if not loop.begins.size or together[signatures[key][0], key[2]] < least * seconds:
             continue
-        made = calls_of_iterations(loop).astype(np.float64)
+        made = calls_of_iterations(loop)
         trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips
-        often = np.bincount(trips)
+        counts, often = np.unique(trips, return_counts=True)
         once = bool((loop.trips == 1).all())
         hidden = np.empty(0, np.int64)
         if loop.begins.size >= 2 * LEAST_ITERATIONS:
@@ -236,12 +264,13 @@ def summaries_of(
             header=key[2],
             iterations=loop.begins.size,
             entries=loop.enters.size,
-            share=float(spent / max(seconds, 1e-300)),
-            effective=float(made.sum() ** 2 / (made**2).sum()),
-            trips=int(np.argmax(often)),
+            share=loop.seconds / max(seconds, 1e-300),
+            seconds=loop.seconds / loop.begins.size,
+            effective=float(made.sum()) ** 2 / float(np.dot(made, made)),
+            trips=int(counts[np.argmax(often)]),
             constant=float(often.max() / trips.size),
             once=once,
-            calls=calls_inside(loop, calls),
+            calls=calls_inside(loop, before),
             hidden=tuple(hidden.tolist()),
         )
     return found
@@ -315,50 +344,38 @@ def _descend(
     loop: Candidate, around: tuple[Signature, ...], candidates: Mapping[Signature, Candidate]
 ) -> list[Chosen]:
     """Choose a loop or loops in it."""
-    inside = _children(loop, candidates)
-    further = (*around, loop.signature)
-    if loop.often:
-        steps = _steps_of(loop, candidates)
-        if steps is not None:
-            return _descend(steps, further, candidates)
+    if loop.sharing >= ENOUGH:
         return [_taken(loop, around, candidates)]
-    deeper = [each for child in inside for each in _descend(child, further, candidates)]
-    if loop.iterates and loop.most < LEAST_ITERATIONS:
-        deeper = _that_matter(deeper, loop, candidates)
-    if loop.iterates and loop.equal and loop.iterations >= LEAST_OF_FEW:
-        if deeper and all(_regular(each, candidates) for each in deeper):
-            return deeper
-        return [_taken(loop, around, candidates, few=True)]
-    return deeper
+    further = (*around, loop.signature)
+    deeper = [
+        each
+        for child in _children(loop, candidates)
+        for each in _descend(child, further, candidates)
+    ]
+    if not loop.iterates or _is_in_these(loop, deeper, candidates):
+        return deeper
+    if loop.equal and loop.iterations >= LEAST_OF_FEW:
+        return [_taken(loop, around, candidates, few=loop.sharing < LEAST_ITERATIONS)]
+    return deeper if loop.most >= LEAST_ITERATIONS else []
 
 
-def _that_matter(
-    deeper: list[Chosen], loop: Candidate, candidates: Mapping[Signature, Candidate]
-) -> list[Chosen]:
-    """Leave out loops of axes or stages, and all if they have little of the time of the loop."""
-    kept = [each for each in deeper if each.few or _trips(candidates[each.parts[0]]) >= LEAST_TRIPS]
-    return kept if 2.0 * sum(each.share for each in kept) >= loop.share else []
-
-
-def _regular(chosen: Chosen, candidates: Mapping[Signature, Candidate]) -> bool:
-    return all(candidates[part].constant and not chosen.few for part in chosen.parts)
-
-
-def _trips(loop: Candidate) -> int:
-    return min(rank.trips for rank in loop.ranks)
-
-
-def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Candidate | None:
-    """Return the loop of which the iterations of a loop are chunks, None if they are not."""
-    inner = loop
-    while inside := _children(inner, candidates):
-        inner = max(inside, key=lambda each: sum(rank.calls for rank in each.ranks))
-        if inner.iterates:
-            break
-    if inner is loop or not inner.equal or not inner.constant:
-        return None
-    calls = sum(rank.calls for rank in inner.ranks) / max(sum(rank.calls for rank in loop.ranks), 1)
-    return inner if _trips(inner) >= LEAST_TRIPS and calls >= NEARLY_ALL else None
+def _is_in_these(
+    loop: Candidate, deeper: Sequence[Chosen], candidates: Mapping[Signature, Candidate]
+) -> bool:
+    """Tell whether a loop of few iterations is there for what loops in it do."""
+    inside = [candidates[part] for each in deeper for part in each.parts]
+    if sum(each.share for each in inside) < LEAST_INSIDE * loop.share:
+        return False
+    if any(each.short for each in inside):
+        return False
+    if 2.0 * loop.sharing < loop.iterations or loop.iterations < LEAST_OF_FEW:
+        return True
+    few = loop.sharing < LEAST_ITERATIONS
+    return (
+        len(list(_merged(deeper, candidates))) == 1
+        and all(each.equal and (each.constant or (few and each.long)) for each in inside)
+        and sum(each.calls for each in inside) >= NEARLY_ALL * loop.calls
+    )
 
 
 def _taken(
@@ -403,6 +420,9 @@ def named_loop(
         for signature in candidates
         if names[signature] == name or names[signature].partition(" (")[0] in functions
     ]
+    # Of a function that calls itself, the outermost call has what the others do.
+    named = set(parts)
+    parts = [each for each in parts if not named & set(candidates[each].ranks[0].around)]
     if not parts:
         return None
     loops = [candidates[part] for part in parts]

@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 import bisect
 import re
-import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+from hindmost.harness.loops.elf import ElfFile, elf_file
 from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph, shared_loop
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
 
@@ -26,13 +28,11 @@ except ImportError:  # loops are then those that the order of calls shows
 
 NOT_THE_PROGRAM = re.compile(r"/mpi4py/|/(libc|ld-linux)[-.][^/]*$")
 """Modules between a program and MPI, or before it, whose loops are none of the program's."""
-_LOAD, _DYNAMIC, _NOTE, _BUILD_ID = 1, 2, 4, 3
-NO_RETURN = -1
-"""In place of where a jump leads: nowhere, it ends the program."""
-_MACHINES = {62: "x86", 183: "arm64"}
-_STRINGS, _SYMBOLS, _RELOCATIONS = 5, 6, ((23, 2), (7, 8))
-"""Entries of the dynamic section: tables, and where each table of relocations is, with its size."""
-_STUB = re.compile(rb"(\xf3\x0f\x1e\xfa)?\xf2?\xff\x25")
+MOST_JUMPED = 32
+"""Functions that are looked at together because each may end with a jump into the next."""
+RETURNS = "ret"
+"""In place of the symbol to which a block jumps."""
+IS_MPI = re.compile(r"p?mpi_\w+", re.IGNORECASE)
 DOES_NOT_RETURN = re.compile(
     r"(_?exit|_Exit|quick_exit|abort|(__)?(sig)?longjmp\w*|__assert_\w*fail|__stack_chk_fail|"
     r"__chk_fail|__cxa_(re)?throw\w*|__cxa_bad_\w+|_Unwind_Resume|_ZSt9terminatev|_ZSt\d+__throw_\w+|"
@@ -95,43 +95,52 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled(Unseen):
-    """A function of machine code, whose blocks begin at virtual addresses.
+    """A function of machine code, with those into which it may jump instead of returning.
+
+    Its blocks begin at virtual addresses.
 
     Attributes
     ----------
+    ranges : tuple of range
+        Where its code lies.
     targets : dict of int to int
         By return address, what is called.
-    ends : set of int
-        Blocks that return, or jump into another function; not those that end the program.
+    leaves : dict of int to str
+        Blocks that leave it: `RETURNS`, or the symbol to which they jump elsewhere; empty if that
+        is not known.
     """
 
+    ranges: tuple[range, ...]
     targets: dict[int, int]
-    ends: set[int]
+    leaves: dict[int, str]
 
     def block(self, place: int) -> int:
         """Return the block with the call that returns to a place."""
         return max(bisect.bisect_right(self.leaders, place - 1) - 1, 0)
 
+    def has(self, place: int) -> bool:
+        """Tell whether a call that returns to a place is in its code."""
+        return any(place - 1 in each for each in self.ranges)
+
     def target(self, place: int) -> int | None:
         """Return the function that the call before a place calls."""
         return self.targets.get(place)
 
+    def ways_out(self, place: int) -> set[str]:
+        """Return how control may leave the function after a place; see `leaves`."""
+        reached = self.graph.reached([self.block(place)])
+        return {how for block, how in self.leaves.items() if block in reached}
+
     def must_make(self, places: Collection[int], header: int | None = None) -> bool:
-        """Tell whether no way through a loop, or the function, avoids some calls."""
-        known = self.graph.successors
-        seen = {self.block(place) for place in places}
-        begin = 0 if header is None else self.leaders.index(header)
-        inside = range(len(known)) if header is None else self.graph.loops[begin]
-        waiting = [begin]
-        while waiting:
-            block = waiting.pop()
-            if block in seen:
-                continue
-            seen.add(block)
-            if (begin in known[block]) if header is not None else block in self.ends:
-                return False
-            waiting += [to for to in known[block] if to in inside]
-        return True
+        """Tell whether no way through a loop, or the function, avoids some calls and MPI."""
+        calling = {self.block(place) for place in places}
+        calling |= {block for block, how in self.leaves.items() if IS_MPI.fullmatch(how)}
+        begin = self.graph.entry if header is None else self.leaders.index(header)
+        inside = None if header is None else self.graph.loops[begin]
+        passed = self.graph.reached([begin], inside, calling)
+        if header is None:
+            return not passed & self.leaves.keys()
+        return not any(begin in self.graph.successors[block] for block in passed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,109 +243,6 @@ def _own_nodes(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(node)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElfFile:
-    """What is needed of a program or library.
-
-    Attributes
-    ----------
-    data : bytes
-    machine : str
-        As `_MACHINES` names it; empty for others.
-    segments : tuple of tuple of int, int, int
-        Virtual address, offset in the file and bytes of what is loaded.
-    build_id : str
-        Hexadecimal digits; empty if it has none.
-    imported : dict of int to str
-        By virtual address, the symbol whose address is written there when the program starts.
-    """
-
-    data: bytes
-    machine: str
-    segments: tuple[tuple[int, int, int], ...]
-    build_id: str
-    imported: dict[int, str] = field(default_factory=dict)
-
-    def code(self, address: int, size: int) -> bytes:
-        """Return the bytes at a virtual address; none if they are not in the file."""
-        for begin, offset, length in self.segments:
-            if begin <= address and address + size <= begin + length:
-                at = offset + address - begin
-                return self.data[at : at + size]
-        return b""
-
-    def text(self, address: int) -> str:
-        """Return the text at a virtual address; empty if it is not in the file."""
-        for begin, offset, length in self.segments:
-            if begin <= address < begin + length:
-                at = offset + address - begin
-                return self.data[at : self.data.find(b"\0", at)].decode(errors="replace")
-        return ""
-
-    def called(self, address: int) -> str:
-        """Return the function of another library that a call leads to; empty if it is none."""
-        code = self.code(address, 16)
-        stub = _STUB.match(code) if self.machine == "x86" else None
-        if stub is None:
-            return ""
-        (off,) = struct.unpack_from("<i", code, stub.end())
-        return self.imported.get(address + stub.end() + 4 + off, "")
-
-
-@cache
-def elf_file(module: Module) -> ElfFile | None:
-    """Return the file of a module, None if it is not there or not the one that ran."""
-    path = Path(module.path)
-    try:
-        status, data = path.stat(), path.read_bytes()
-        if data[:6] != b"\x7fELF\x02\x01":  # 64 bits, the least significant byte first
-            return None
-        (machine,) = struct.unpack_from("<H", data, 18)
-        (table,) = struct.unpack_from("<Q", data, 32)
-        each, count = struct.unpack_from("<HH", data, 54)
-        headers = [struct.unpack_from("<IIQQQQQQ", data, table + at * each) for at in range(count)]
-    except (OSError, struct.error):
-        return None
-    notes = [data[header[2] : header[2] + header[5]] for header in headers if header[0] == _NOTE]
-    found = ElfFile(
-        data=data,
-        machine=_MACHINES.get(machine, ""),
-        segments=tuple((h[3], h[2], h[5]) for h in headers if h[0] == _LOAD),
-        build_id=next(filter(None, map(_build_id, notes)), ""),
-    )
-    known = (found.build_id, f"{status.st_size}:{status.st_mtime_ns}")
-    if module.identity not in known:
-        return None
-    dynamic = [found.code(header[3], header[5]) for header in headers if header[0] == _DYNAMIC]
-    return replace(found, imported=_imported(found, dynamic[0]) if dynamic else {})
-
-
-def _imported(file: ElfFile, dynamic: bytes) -> dict[int, str]:
-    """Return the symbols that a file imports; see `ElfFile`."""
-    entries = dict(struct.iter_unpack("<QQ", dynamic[: len(dynamic) // 16 * 16]))
-    found: dict[int, str] = {}
-    for table, size in _RELOCATIONS:
-        relocations = file.code(entries.get(table, 0), entries.get(size, 0))
-        for slot, what, _ in struct.iter_unpack("<QQq", relocations[: len(relocations) // 24 * 24]):
-            if at := what >> 32:
-                symbol = file.code(entries.get(_SYMBOLS, 0) + 24 * at, 4)
-                (name,) = struct.unpack("<I", symbol.ljust(4, b"\0"))
-                found[slot] = file.text(entries.get(_STRINGS, 0) + name)
-    return found
-
-
-def _build_id(notes: bytes) -> str:
-    """Return the build id among the notes of a file; empty if it is not there."""
-    at = 0
-    while at + 12 <= len(notes):
-        name, size, kind = struct.unpack_from("<III", notes, at)
-        begin = at + 12 + -(-name // 4) * 4
-        if kind == _BUILD_ID and notes[at + 12 : at + 16] == b"GNU\0":
-            return notes[begin : begin + size].hex()
-        at = begin + -(-size // 4) * 4
-    return ""
-
-
 @cache
 def compiled(module: Module, begin: int, size: int) -> Compiled | None:
     """Return a function of machine code; None if it cannot be disassembled."""
@@ -347,96 +253,150 @@ def compiled(module: Module, begin: int, size: int) -> Compiled | None:
         "x86": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
         "arm64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
     }[file.machine]
-    instructions = capstone.Cs(*how).disasm_lite(file.code(begin, size), begin)
-    return blocks_of(instructions, begin, begin + size, file.called)
+    parts: dict[range, list[Instruction]] = {}
+    waiting = [range(begin, begin + size)]
+    while waiting and len(parts) < MOST_JUMPED:
+        part = waiting.pop(0)
+        if any(part[0] in each for each in parts):
+            continue
+        code = capstone.Cs(*how).disasm_lite(file.code(part[0], len(part)), part[0])
+        parts[part] = [Instruction(*each) for each in code]
+        targets = [each.target for each in parts[part] if each.jumps]
+        functions = [file.function(each) for each in map(file.own_code, targets) if each]
+        waiting += [each for each in functions if each is not None]
+    return blocks_of(parts, begin, file) if any(parts.values()) else None
 
 
-def blocks_of(
-    instructions: Iterable[tuple[int, int, str, str]],
-    begin: int,
-    end: int,
-    called: Callable[[int], str] = lambda _: "",
-) -> Compiled | None:
+class Instruction(NamedTuple):
+    """An instruction of x86-64 or AArch64, as capstone writes it."""
+
+    address: int
+    size: int
+    name: str
+    operands: str
+
+    @property
+    def plain(self) -> str:
+        """Its mnemonic without prefixes of x86-64 that change nothing here."""
+        return self.name.removeprefix("notrack ").removeprefix("bnd ")
+
+    @property
+    def calls(self) -> bool:
+        """Whether it is a call."""
+        return self.plain.startswith("call") or self.plain in ("bl", "blr")
+
+    @property
+    def jumps(self) -> bool:
+        """Whether it is a jump."""
+        of_arm = ("b", "br", "cbz", "cbnz", "tbz", "tbnz")
+        return self.plain.startswith(("j", "loop", "b.")) or self.plain in of_arm
+
+    @property
+    def target(self) -> int | None:
+        """The address that it names: code, or what has the address of code; None if none is."""
+        last = self.operands.rpartition(",")[2].strip().removeprefix("#")
+        relative = re.search(r"\[rip ([+-]) (\w+)\]", last)
+        try:
+            if relative is not None:
+                return self.address + self.size + int(relative[1] + relative[2], 16)
+            return int(last, 16) if last.startswith("0x") else None
+        except ValueError:
+            return None
+
+
+class _End(NamedTuple):
+    """What happens at the end of a block."""
+
+    to: int | None = None
+    """Where it jumps to in the code that is looked at."""
+    goes_on: bool = False
+    """Whether control may come to the next block."""
+    leaves: str | None = None
+    """`RETURNS`, or the symbol to which it may jump elsewhere; empty if that is not known."""
+    by_table: bool = False
+    """Whether a table has the addresses to which it jumps."""
+
+
+def blocks_of(parts: Mapping[range, Sequence[Instruction]], begin: int, file: ElfFile) -> Compiled:
     """Return the blocks of a function.
 
     Parameters
     ----------
-    instructions : iterable of address, bytes, mnemonic and operands
-    begin, end : int
-        Virtual addresses.
-    called : callable
-        Names the function of a library that a call leads to, by what is called.
+    parts : mapping of range to sequence of Instruction
+        Its code, and that of functions into which it jumps, by where it lies.
+    begin : int
+        Virtual address of the function.
     """
-    leaders = {begin}
-    # By the address behind each jump: where it is, where it leads, and whether control may go on.
-    jumps: dict[int, tuple[int, int | None, bool]] = {}
+    ends: dict[int, _End] = {}  # by the address behind a block
     targets: dict[int, int] = {}
-    following = begin
-    for address, size, name, operands in instructions:
-        following = address + size
-        if name.startswith("call") or name in ("bl", "blr"):
-            target = _address(operands)
-            if target is not None:
-                targets[following] = target
-                if DOES_NOT_RETURN.fullmatch(called(target)):
-                    jumps[following] = (address, NO_RETURN, False)
-                    leaders.add(following)
-        elif _is_jump(name):
-            target = _address(operands)
-            always = name.startswith("jmp") or name in ("b", "br")
-            jumps[following] = (address, target, not always)
-            leaders |= {following, *([target] if target is not None else [])}
-        elif name.startswith("ret") or name in ("ud2", "hlt", "udf", "brk"):
-            stops = not name.startswith("ret")
-            jumps[following] = (address, NO_RETURN if stops else begin - 1, False)
-            leaders.add(following)
-    if following == begin:
-        return None
-    places = sorted(each for each in leaders if begin <= each < end)
+    for instructions in parts.values():
+        written: dict[str, str] = {}  # by register, which instruction wrote it last
+        for each in instructions:
+            behind = each.address + each.size
+            if each.calls and each.target is not None:
+                targets[behind] = each.target
+                if DOES_NOT_RETURN.fullmatch(file.symbol(each.target) or ""):
+                    ends[behind] = _End()
+            elif each.jumps:
+                ends[behind] = _end_of_jump(each, parts, file, written)
+            elif each.plain.startswith("ret"):
+                ends[behind] = _End(leaves=RETURNS)
+            elif each.name in ("ud2", "hlt", "udf", "brk"):
+                ends[behind] = _End()
+            written[each.operands.partition(",")[0]] = each.name
+    leaders = {each[0] for each in parts} | {each.to for each in ends.values()} | ends.keys()
+    places = sorted(each for each in leaders if each is not None and _part_of(each, parts))
     number = {place: at for at, place in enumerate(places)}
     successors: list[list[int]] = [[] for _ in places]
-    by_table, ends = [], set()
-    for at in range(len(places)):
-        behind = places[at + 1] if at + 1 < len(places) else end
-        _, target, goes_on = jumps.get(behind, (0, begin - 1, True))
-        if behind in jumps and target is None:
-            by_table.append(at)
-        elif not goes_on and target not in number and target != NO_RETURN:
-            ends.add(at)
-        if target in number:
-            successors[at].append(number[target])
-        if goes_on and behind in number:
+    leaves: dict[int, str] = {}
+    by_table = []
+    for at, place in enumerate(places):
+        part = _part_of(place, parts)
+        assert part is not None
+        behind = min([part.stop, *places[at + 1 : at + 2]])
+        end = ends.get(behind, _End(goes_on=True))
+        if end.to is not None:
+            successors[at].append(number[end.to])
+        if end.goes_on and behind in part:
             successors[at].append(number[behind])
-    if by_table:
-        led_to = {to for each in successors for to in each}
-        others = [at for at in range(1, len(places)) if at not in led_to]
-        for at in by_table:
-            successors[at] += others
-    return Compiled(leaders=places, graph=FlowGraph(successors), targets=targets, ends=ends)
+        if end.leaves is not None:
+            leaves[at] = end.leaves
+        if end.by_table:
+            by_table.append((at, part))
+    led_to = {number[begin], *(to for each in successors for to in each)}
+    for at, part in by_table:
+        inside = (to for to, place in enumerate(places) if place in part)
+        successors[at] += [to for to in inside if to not in led_to]
+    return Compiled(
+        leaders=places,
+        graph=FlowGraph(successors, number[begin]),
+        ranges=tuple(parts),
+        targets=targets,
+        leaves=leaves,
+    )
 
 
-def is_stub(module: Module, address: int) -> bool:
-    """Tell whether there is a jump into another library, by way of its table of functions."""
-    file = elf_file(module)
-    code = b"" if file is None else file.code(address, 16)
-    if file is not None and file.machine == "arm64":
-        return code[:1] == b"\x10" or code[4:5] == b"\x10"  # adrp x16, perhaps behind bti
-    return _STUB.match(code) is not None
+def _part_of(address: int, parts: Iterable[range]) -> range | None:
+    return next((each for each in parts if address in each), None)
 
 
-def _is_jump(name: str) -> bool:
-    """Tell whether an instruction jumps, of x86-64 or AArch64."""
-    of_arm = ("b", "br", "cbz", "cbnz", "tbz", "tbnz")
-    return name.startswith(("j", "loop", "b.")) or name in of_arm
+def _end_of_jump(
+    jump: Instruction, parts: Iterable[range], file: ElfFile, written: Mapping[str, str]
+) -> _End:
+    """Return what happens at a jump.
 
-
-def _address(operands: str) -> int | None:
-    """Return the address that a jump or call names; None if a register or memory holds it."""
-    last = operands.rpartition(",")[2].strip().removeprefix("#")
-    try:
-        return int(last, 16) if last.startswith("0x") else None
-    except ValueError:
-        return None
+    Compilers compute what they read of a table of jumps by an addition, or read it by an index.
+    """
+    goes_on = jump.plain not in ("jmp", "b", "br")
+    to = file.own_code(jump.target)
+    if to is not None and _part_of(to, parts):
+        return _End(to=to, goes_on=goes_on)
+    if jump.target is None and ("*" in jump.operands or written.get(jump.operands) == "add"):
+        return _End(by_table=True)
+    symbol = "" if jump.target is None else file.symbol(jump.target) or ""
+    if DOES_NOT_RETURN.fullmatch(symbol):
+        return _End(goes_on=goes_on)
+    return _End(goes_on=goes_on, leaves=symbol)
 
 
 class Functions:
@@ -450,6 +410,8 @@ class Functions:
     def __init__(self, contexts: CallContexts) -> None:
         self._contexts = contexts
         self._known: dict[tuple[int, int], Function] = {}
+        self._called: dict[int, tuple[int, int] | None] = {}
+        self._first: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         self.without_code: set[tuple[int, int]] = set()
 
     def key(self, frame: int) -> tuple[int, int]:
@@ -475,16 +437,92 @@ class Functions:
         """Take what the order of calls shows of a function without code."""
         self._known[key] = function
 
-    def always_calls(self, frame: int, callee: tuple[int, int] | None) -> bool:
-        """Tell whether the call of a frame always leads to a function, or to MPI if it is None.
+    def called_by(self, frame: int) -> tuple[int, int] | None:
+        """Return the key of the function that a frame calls, None if it is not known."""
+        if frame not in self._called:
+            module, _ = self.key(frame)
+            address, symbol = self._target(frame)
+            if symbol is None:
+                self._called[frame] = None if address is None else (module, address)
+            else:
+                every = range(len(self._contexts.modules))
+                files = {at: elf_file(self._contexts.modules[at]) for at in (module, *every)}
+                found = ((at, file.exported.get(symbol)) for at, file in files.items() if file)
+                self._called[frame] = next(
+                    ((at, begin) for at, begin in found if begin is not None), None
+                )
+        return self._called[frame]
 
-        It may lead to another one through a pointer, or if what it calls ends with a jump.
-        """
-        function, (module, _) = self.of(frame), self.key(frame)
+    def calls_library(self, frame: int) -> bool:
+        """Tell whether the call of a frame goes through the table of functions of other modules."""
+        return self._target(frame)[1] is not None
+
+    def _target(self, frame: int) -> tuple[int | None, str | None]:
+        """Return what the call of a frame calls, and its symbol if that is perhaps elsewhere."""
+        function = self.of(frame)
         target = None if function is None else function.target(self.place(frame))
-        if target is None:
-            return isinstance(function, Interpreted)
-        return callee == (module, target) or is_stub(self._contexts.modules[module], target)
+        file = None if target is None else elf_file(self._contexts.modules[self.key(frame)[0]])
+        return target, None if file is None or target is None else file.symbol(target)
+
+    def inside(self, chain: Sequence[int], level: int) -> tuple[tuple[int, int], Function | None]:
+        """Return the function that a frame is in: what was called, if that jumped to its own.
+
+        Returns
+        -------
+        tuple of int, int
+            Its key.
+        Function or None
+            Its code.
+        """
+        frame, key = chain[level], self.key(chain[level])
+        called = self.called_by(chain[level - 1]) if level else None
+        if called is not None and called[0] == key[0] and called != key:
+            function = self.code(called)
+            if isinstance(function, Compiled) and function.has(self.place(frame)):
+                return called, function
+        return key, self.of(frame)
+
+    def code(self, key: tuple[int, int]) -> Function | None:
+        """Return the code of a function that may be on no chain."""
+        if key not in self._known and key[0] >= 0:
+            module = self._contexts.modules[key[0]]
+            file = elf_file(module)
+            there = None if file is None else file.function(key[1])
+            return None if not there or there[0] != key[1] else compiled(module, key[1], len(there))
+        return self._known.get(key)
+
+    def may_jump(self, frame: int) -> bool:
+        """Tell whether a function may jump, after a call, to code that is not looked at."""
+        function = self.of(frame)
+        return not isinstance(function, Compiled) or bool(
+            function.ways_out(self.place(frame)) - {RETURNS}
+        )
+
+    def jumps(self, before: Sequence[int], after: Sequence[int], level: int) -> bool:
+        """Tell whether one call led to the functions of two frames, by a jump from the first.
+
+        Where it is not known to where the first may jump, it is so if the second is not what was
+        called, or has never come first from there, or if the first cannot return.
+        """
+        one, other = before[level], after[level]
+        function = self.of(one)
+        if not isinstance(function, Compiled):
+            return False
+        if self.key(one)[0] == self.key(other)[0] and function.has(self.place(other)):
+            return function.step(self.place(one), self.place(other)) != NEVER
+        called = self.called_by(before[level - 1])
+        ways = function.ways_out(self.place(one))
+        if ways <= {RETURNS}:
+            return False
+        key, _ = self.inside(after, level)
+        if called is None:
+            return RETURNS not in ways or key not in self._first[before[level - 1]]
+        return key != called
+
+    def comes_first(self, chain: Sequence[int], level: int) -> None:
+        """Note that control came from elsewhere to the calls of a chain, from a level on."""
+        for at in range(level, len(chain) - 1):
+            self._first[chain[at]].add(self.inside(chain, at + 1)[0])
 
     def _read(self, frame: int) -> Function | None:
         module, function = self.key(frame)

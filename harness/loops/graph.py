@@ -20,12 +20,14 @@ NEVER = -2
 
 @dataclass(frozen=True, slots=True)
 class FlowGraph:
-    """Blocks 0, 1, ... of a function, of which 0 is the entry.
+    """Blocks 0, 1, ... of a function.
 
     Attributes
     ----------
     successors : sequence of sequence of int
         Where control can go from each block.
+    entry : int
+        The block at which the function begins.
     nest : list of tuple of int
         For each block, the headers of the loops that it is in, the outermost first.
     loops : dict of int to set of int
@@ -33,14 +35,18 @@ class FlowGraph:
     """
 
     successors: Sequence[Sequence[int]]
+    entry: int = 0
     nest: list[tuple[int, ...]] = field(init=False)
     loops: dict[int, set[int]] = field(init=False)
+    _ahead: dict[tuple[int, int | None], set[int]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         size = len(self.successors)
         object.__setattr__(self, "nest", [()] * size)
         object.__setattr__(self, "loops", {})
-        place = dict.fromkeys(reverse_postorder(self.successors))
+        place = dict.fromkeys(reverse_postorder(self.successors, self.entry))
         place |= dict.fromkeys(range(size))  # what control never reaches comes last
         self._split(set(range(size)), None, (), {block: at for at, block in enumerate(place)})
 
@@ -61,8 +67,8 @@ class FlowGraph:
                 continue
             outside = set(range(len(self.successors))) - part
             entered = {to for block in outside for to in self.successors[block] if to in part}
-            if 0 in part:
-                entered.add(0)
+            if self.entry in part:
+                entered.add(self.entry)
             own = min(entered or part, key=place.__getitem__)
             self.loops[own] = part
             for block in part:
@@ -87,18 +93,38 @@ class FlowGraph:
         if begin == end and later:
             return FORWARD
         header = shared_loop(self.nest[begin], self.nest[end])
-        body = None if header is None else self.loops[header]
+        if (begin, header) not in self._ahead:
+            body, avoided = (None, ()) if header is None else (self.loops[header], (header,))
+            self._ahead[begin, header] = self.reached(self.successors[begin], body, avoided)
+        if end in self._ahead[begin, header]:
+            return FORWARD
+        return NEVER if header is None else header
+
+    def reached(
+        self,
+        begins: Iterable[int],
+        inside: Collection[int] | None = None,
+        avoided: Collection[int] = (),
+    ) -> set[int]:
+        """Return the blocks to which control comes from the begins of some, these included.
+
+        Parameters
+        ----------
+        begins : iterable of int
+        inside : collection of int, optional
+            The blocks in which it stays; else all.
+        avoided : collection of int
+            Blocks that it does not pass.
+        """
         seen: set[int] = set()
-        waiting = list(self.successors[begin])
+        waiting = list(begins)
         while waiting:
             block = waiting.pop()
-            if block in seen or block == header or (body is not None and block not in body):
+            if block in seen or block in avoided or (inside is not None and block not in inside):
                 continue
-            if block == end:
-                return FORWARD
             seen.add(block)
             waiting += self.successors[block]
-        return NEVER if header is None else header
+        return seen
 
 
 def shared_loop(one: Sequence[int], other: Sequence[int]) -> int | None:
@@ -111,10 +137,10 @@ def shared_loop(one: Sequence[int], other: Sequence[int]) -> int | None:
     return shared
 
 
-def reverse_postorder(successors: Sequence[Sequence[int]]) -> list[int]:
+def reverse_postorder(successors: Sequence[Sequence[int]], entry: int) -> list[int]:
     """Return the blocks that control reaches from the entry, each before those behind it."""
-    seen, order = {0}, []
-    stack: list[tuple[int, Iterator[int]]] = [(0, iter(successors[0]))]
+    seen, order = {entry}, []
+    stack: list[tuple[int, Iterator[int]]] = [(entry, iter(successors[entry]))]
     while stack:
         block, rest = stack[-1]
         following = next((to for to in rest if to not in seen), None)

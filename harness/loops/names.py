@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hindmost.harness.loops.code import NOT_THE_PROGRAM, elf_file
+from hindmost.harness.loops.code import NOT_THE_PROGRAM
+from hindmost.harness.loops.elf import elf_file
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
 from hindmost.printable import printable
 
@@ -95,7 +96,34 @@ def of_function(place: Place, before: Sequence[Place], module: Module, address: 
     return Place(function=f"{printable(Path(module.path).name)}+{address:#x}")
 
 
-def place_of_loop(contexts: CallContexts, frames: Sequence[int], header: int) -> Place:
+def name_of_loop(
+    contexts: CallContexts,
+    key: tuple[tuple[int, ...], tuple[int, int], int],
+    frames: Sequence[int],
+) -> str:
+    """Return the name of a loop: function, file and line of where it begins.
+
+    Parameters
+    ----------
+    key : LoopKey
+    frames : sequence of int
+        Of its function, in it.
+    """
+    _, (module, function), header = key
+    if module == PYTHON:
+        place = places_of(contexts, frames[:1])[frames[0]]
+        return f"{place.function} ({place.file}:{header})"
+    if module < 0:
+        return "code without a file"
+    place = place_of_loop(contexts, frames, function, header)
+    if place.line or "+0x" in place.function:
+        return str(place)
+    return f"{place.function} (+{header - function:#x})"
+
+
+def place_of_loop(
+    contexts: CallContexts, frames: Sequence[int], function: int, header: int
+) -> Place:
     """Return where a loop of machine code begins.
 
     Its first instruction may be one of a function that the compiler inlined into the loop. The loop
@@ -105,12 +133,14 @@ def place_of_loop(contexts: CallContexts, frames: Sequence[int], header: int) ->
     ----------
     frames : sequence of int
         Of its function, in it.
+    function : int
+        Where that begins: an address in the module.
     header : int
         Its first instruction: an address in the module.
     """
     calls = [int(contexts.offset[frame]) - 1 for frame in frames]
     module = contexts.modules[int(contexts.module[frames[0]])]
-    before = max(int(contexts.function[frames[0]]) - 1, 0)
+    before = max(function - 1, 0)
     named = lines_of(module, sorted({header, before, *calls}))
     outermost_first = [named[each][::-1] for each in (header, *calls)]
     place = outermost_first[0][0]

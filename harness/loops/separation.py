@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from hindmost.harness.loops.code import Functions
+from hindmost.harness.loops.code import Functions, Interpreted
 from hindmost.harness.loops.tree import Loop
 
 Chains = Sequence[Sequence[int]]
@@ -27,7 +27,8 @@ def are_separated(loop: Loop, chains: Chains, functions: Functions) -> bool:
     """
     above, of, header = loop.key
     level = len(above)
-    function = functions.of(loop.frames[0])
+    functions.of(loop.frames[0])
+    function = functions.code(of)
     if function is None:
         return False
     calls: defaultdict[int | None, set[int]] = defaultdict(set)  # by the loop inside, if any
@@ -36,7 +37,7 @@ def are_separated(loop: Loop, chains: Chains, functions: Functions) -> bool:
         for chain in chains
         if len(chain) > level
         and tuple(chain[:level]) == above
-        and functions.key(chain[level]) == of
+        and functions.inside(chain, level)[0] == of
         and header in function.nest(functions.place(chain[level]))
     ]
     for place, lead in _by_place(inside, level, functions).items():
@@ -60,19 +61,25 @@ def _by_place(chains: Chains, level: int, functions: Functions) -> dict[int, Cha
 def _leads(chains: Chains, level: int, functions: Functions) -> bool:
     """Tell whether a call always leads to MPI.
 
+    Of a call through a pointer, each function must do so to which it was seen to lead.
+
     Parameters
     ----------
     chains : sequence of sequence of int
         All that make it, at a level.
     """
     frame, deeper = chains[0][level], [chain for chain in chains if len(chain) > level + 1]
-    if len(deeper) < len(chains):
-        return functions.always_calls(frame, None)
-    callees = {functions.key(chain[level + 1]) for chain in deeper}
-    function = functions.of(deeper[0][level + 1])
-    if len(callees) > 1 or function is None or not functions.always_calls(frame, callees.pop()):
-        return False
-    places = _by_place(deeper, level + 1, functions)
-    return function.must_make(
-        {place for place, lead in places.items() if _leads(lead, level + 1, functions)}
-    )
+    called = functions.called_by(frame)
+    if len(deeper) < len(chains) and called is None:
+        return functions.calls_library(frame) or isinstance(functions.of(frame), Interpreted)
+    by_callee: defaultdict[tuple[int, int], list[Sequence[int]]] = defaultdict(list)
+    for chain in deeper:
+        by_callee[functions.inside(chain, level + 1)[0]].append(chain)
+    for callee in by_callee if called is None else [called]:
+        function = functions.code(callee)
+        places = _by_place(by_callee[callee], level + 1, functions)
+        if function is None or not function.must_make(
+            {place for place, lead in places.items() if _leads(lead, level + 1, functions)}
+        ):
+            return False
+    return True

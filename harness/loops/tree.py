@@ -11,8 +11,8 @@ entered again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ LoopKey = tuple[tuple[int, ...], tuple[int, int], int]
 """The frames above a loop, its function, and its header."""
 LONGEST_SPLIT = 32
 """Passes of a loop among which those of a loop around it are looked for."""
+
+
+BLOCK_CALLS = 1 << 19
+"""Calls that are looked at together: what is made of them needs little memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,68 @@ class ContextCalls:
             writes=self.writes[:count],
         )
 
+    @property
+    def without_files(self) -> NDArray[np.uint32]:
+        """How many calls come before each, and in all, without MPI-IO: shape (call + 1,)."""
+        before = np.zeros(self.writes.size + 1, np.uint32)
+        np.cumsum(~self.writes, dtype=np.uint32, out=before[1:])
+        return before
+
+    @property
+    def contexts(self) -> NDArray[np.int64]:
+        """The contexts from which calls were made, shape (context,)."""
+        return np.flatnonzero(np.bincount(self.context))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pairs:
+    """The pairs of contexts of calls in a row, and where each is: made once of all calls.
+
+    Attributes
+    ----------
+    before, after : int64 array, shape (pair,)
+        Contexts, by their number among those that occur.
+    order : uint32 array, shape (call - 1,)
+        The first calls of pairs, pair by pair.
+    start : int64 array, shape (pair + 1,)
+        Where those of a pair are.
+    """
+
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    order: NDArray[np.uint32]
+    start: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, number: NDArray[np.uint32], size: int) -> _Pairs:
+        """Find the pairs of numbers below ``size``, shape (call,)."""
+        blocks = [slice(at, at + BLOCK_CALLS + 1) for at in range(0, number.size - 1, BLOCK_CALLS)]
+
+        def codes(block: slice) -> NDArray[np.int64]:
+            own = number[block].astype(np.int64)
+            return np.asarray(own[:-1] * size + own[1:])
+
+        known = np.empty(0, np.int64)
+        for block in blocks:
+            known = np.union1d(known, codes(block))
+        which = np.empty(max(number.size - 1, 0), np.min_scalar_type(known.size))
+        for block in blocks:
+            own = codes(block)
+            which[block.start : block.start + own.size] = np.searchsorted(known, own)
+        before, after = np.divmod(known, size)
+        count = np.bincount(which, minlength=known.size)
+        return cls(
+            before=before,
+            after=after,
+            order=np.argsort(which, kind="stable").astype(np.uint32),
+            start=np.append(0, np.cumsum(count)),
+        )
+
+    def calls(self, pairs: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first calls of some pairs in the order of time, shape (call,)."""
+        parts = [self.order[self.start[at] : self.start[at + 1]] for at in pairs]
+        return np.sort(np.concatenate([np.empty(0, np.uint32), *parts])).astype(np.int64)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
@@ -71,9 +137,8 @@ class Loop:
         The first and the last call of each time that control was in the loop.
     trips : int64 array, shape (entry,)
         Iterations of each entry.
-    seconds : float array, shape (iteration,)
-        From the first call of an iteration to the first call of the next; of the last one of an
-        entry, to the end of its last call.
+    seconds : float
+        From the first call of each entry to the end of its last one.
     """
 
     key: LoopKey
@@ -83,7 +148,7 @@ class Loop:
     enters: NDArray[np.int64]
     leaves: NDArray[np.int64]
     trips: NDArray[np.int64]
-    seconds: NDArray[np.float64]
+    seconds: float
 
     @property
     def function(self) -> tuple[int, int]:
@@ -91,15 +156,61 @@ class Loop:
         return self.key[1]
 
 
+Nest = list[tuple[int, LoopKey, int]]
+"""The loops around a call, the outermost first: level of the frame, loop, frame."""
+
+
 @dataclass(slots=True)
-class _Growing:
-    """What is found of a loop so far: the pairs of contexts at which something happens to it."""
+class LoopOfPairs:
+    """A loop as pairs of contexts show it: the numbers of the pairs that begin an iteration.
+
+    At ``enters`` and ``leaves`` control comes into the loop and goes out of it.
+    """
 
     parent: LoopKey | None
     frames: dict[int, None] = field(default_factory=dict)
     begins: list[int] = field(default_factory=list)
     enters: list[int] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
+
+
+def loops_of_pairs(
+    chains: Sequence[Sequence[int]],
+    pairs: Sequence[tuple[int, int]],
+    order: Iterable[int],
+    functions: Functions,
+) -> tuple[list[Nest], dict[LoopKey, LoopOfPairs]]:
+    """Find loops from the pairs of contexts that follow each other, without the calls themselves.
+
+    Parameters
+    ----------
+    chains : sequence of sequence of int, one a context
+        Frames, the outermost first.
+    pairs : sequence of tuple of int
+        The contexts of two calls in a row, by their places in ``chains``.
+    order : iterable of int
+        All contexts, in the order of their first calls where it is known.
+    functions : Functions
+        Learns what the pairs show of functions without code.
+
+    Returns
+    -------
+    list of Nest, one a context
+        The loops around its calls.
+    dict of LoopKey to LoopOfPairs
+    """
+    order = list(order)
+    _learn(chains, pairs, order, functions)
+    nests = [_nest_of(chain, functions) for chain in chains]
+    loops: dict[LoopKey, LoopOfPairs] = {}
+    for nest in (nests[at] for at in order):
+        above = None
+        for _, key, frame in nest:
+            loops.setdefault(key, LoopOfPairs(parent=above)).frames[frame] = None
+            above = key
+    for at, (before, after) in enumerate(pairs):
+        _note(loops, at, chains, nests, before, after, functions)
+    return nests, loops
 
 
 def loops_of(
@@ -122,50 +233,40 @@ def loops_of(
     """
     if not calls.context.size:
         return {}
-    known, number = np.unique(calls.context, return_inverse=True)
+    known = calls.contexts
+    lookup = np.zeros(known[-1] + 1, np.uint32)
+    lookup[known] = np.arange(known.size)
+    number = lookup[calls.context]
     chains = [contexts.chain(int(each)).tolist() for each in known]
-    pair, which = np.unique(
-        number[:-1].astype(np.int64) * known.size + number[1:], return_inverse=True
-    )
-    pairs = [divmod(int(each), known.size) for each in pair]
-    _learn(chains, pairs, number, functions)
-    nests = [_nest_of(chain, functions) for chain in chains]
-    growing: dict[LoopKey, _Growing] = {}
-    for nest in (nests[at] for at in dict.fromkeys(number.tolist())):
-        above = None
-        for _, key, frame in nest:
-            growing.setdefault(key, _Growing(parent=above)).frames[frame] = None
-            above = key
-    for at, (before, after) in enumerate(pairs):
-        _note(growing, at, chains, nests, before, after, functions)
-    first, last = ({key for _, key, _ in nests[number[at]]} for at in (0, -1))
+    pairs = _Pairs.of(number, known.size)
+    contexts_of_pairs = list(zip(pairs.before.tolist(), pairs.after.tolist(), strict=True))
+    first = [int(number[0]), *(pairs.after[np.argsort(pairs.order[pairs.start[:-1]])]).tolist()]
+    in_order = list(dict.fromkeys(first))  # contexts, as they came first
+    nests, found = loops_of_pairs(chains, contexts_of_pairs, in_order, functions)
+    from_first, to_last = ({key for _, key, _ in nests[number[at]]} for at in (0, -1))
     return {
-        key: _measured(key, each, calls, which, len(pairs), key in first, key in last)
-        for key, each in growing.items()
+        key: _measured(key, each, calls, pairs, number, key in from_first, key in to_last)
+        for key, each in found.items()
     }
 
 
-_Nest = list[tuple[int, LoopKey, int]]
-"""Level of the frame, loop and frame, the outermost first."""
-
-
-def _nest_of(chain: Sequence[int], functions: Functions) -> _Nest:
+def _nest_of(chain: Sequence[int], functions: Functions) -> Nest:
     """Return the loops around a call."""
-    nest: _Nest = []
+    nest: Nest = []
     for level, frame in enumerate(chain):
-        function = functions.of(frame)
+        key, function = functions.inside(chain, level)
         if function is None:
             continue
         for header in function.nest(functions.place(frame)):
-            nest.append((level, (tuple(chain[:level]), functions.key(frame), header), frame))
+            nest.append((level, (tuple(chain[:level]), key, header), frame))
     return nest
 
 
 def _note(
-    growing: dict[LoopKey, _Growing],
+    loops: dict[LoopKey, LoopOfPairs],
     at: int,
     chains: Sequence[Sequence[int]],
-    nests: Sequence[_Nest],
+    nests: Sequence[Nest],
     before: int,
     after: int,
     functions: Functions,
@@ -179,13 +280,13 @@ def _note(
         stays.add(one)
     for each_level, key, _ in nests[after]:
         if key not in stays:
-            growing[key].begins.append(at)
-            growing[key].enters.append(at)
+            loops[key].begins.append(at)
+            loops[key].enters.append(at)
         elif each_level == level and key[2] == header:
-            growing[key].begins.append(at)
+            loops[key].begins.append(at)
     for _, key, _ in nests[before]:
         if key not in stays:
-            growing[key].leaves.append(at)
+            loops[key].leaves.append(at)
 
 
 def transition(
@@ -200,42 +301,41 @@ def transition(
     int
         `FORWARD`, or the header of the loop that began an iteration there.
     """
-    same = 0
-    while same < min(len(before), len(after)) and before[same] == after[same]:
-        same += 1
-    if len(after) == same < len(before):
+    same = common(before, after)
+    if len(after) == same < len(before) and functions.may_jump(before[same]):
         return same - 1, FORWARD  # that call was the last act (a tail call) of the function before
     for level in range(min(same, len(before) - 1, len(after) - 1), -1, -1):
-        one, other = before[level], after[level]
-        if functions.key(one) != functions.key(other):
-            if level and _was_tail_call(before[level - 1], one, other, functions):
+        key, function = functions.inside(before, level)
+        if key != functions.inside(after, level)[0]:
+            if level and functions.jumps(before, after, level):
                 return level - 1, FORWARD
             continue
-        function = functions.of(one)
         if function is None:
             continue
-        found = function.step(functions.place(one), functions.place(other))
+        found = function.step(functions.place(before[level]), functions.place(after[level]))
         if found != NEVER:
             return level, found
     return 0, FORWARD
 
 
-def _was_tail_call(caller: int, one: int, other: int, functions: Functions) -> bool:
-    """Tell whether one call led to both functions, to the second by a jump from the first."""
-    function = functions.of(caller)
-    target = None if function is None else function.target(functions.place(caller))
-    return target is not None and functions.key(one)[1] == target != functions.key(other)[1]
+def common(before: Sequence[int], after: Sequence[int]) -> int:
+    """Return how many frames two chains share, from the outermost on."""
+    alike = (one == other for one, other in zip(before, after, strict=False))
+    return next((at for at, same in enumerate(alike) if not same), min(len(before), len(after)))
 
 
 def _learn(
     chains: Sequence[Sequence[int]],
     pairs: Sequence[tuple[int, int]],
-    number: NDArray[np.int64],
+    in_order: Sequence[int],
     functions: Functions,
 ) -> None:
-    """Take the order of the calls of functions without code for their code."""
+    """Note what comes first from each call; where code is missing, take the order of calls."""
+    functions.comes_first(chains[in_order[0]], 0)
+    for before, after in pairs:
+        functions.comes_first(chains[after], common(chains[before], chains[after]))
     places: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
-    for at in dict.fromkeys(number.tolist()):
+    for at in in_order:
         for frame in chains[at]:
             if functions.of(frame) is None and functions.key(frame)[0] != PYTHON:
                 seen = places[functions.key(frame)]
@@ -261,28 +361,27 @@ def _learn(
 
 def _measured(
     key: LoopKey,
-    found: _Growing,
+    found: LoopOfPairs,
     calls: ContextCalls,
-    which: NDArray[np.int64],
-    pairs: int,
+    pairs: _Pairs,
+    number: NDArray[np.uint32],
     from_first: bool,
     to_last: bool,
 ) -> Loop:
     """Return a loop with its iterations: from pairs of contexts to calls."""
-
-    def calls_after(at: list[int]) -> NDArray[np.int64]:
-        marked = np.zeros(pairs, np.bool_)
-        marked[at] = True
-        return np.flatnonzero(marked[which]) + 1
-
-    begins, enters = calls_after(found.begins), calls_after(found.enters)
-    leaves = calls_after(found.leaves) - 1
+    begins, enters = pairs.calls(found.begins) + 1, pairs.calls(found.enters) + 1
+    leaves = pairs.calls(found.leaves)
     if from_first:
         begins, enters = np.append(0, begins), np.append(0, enters)
     if to_last:
         leaves = np.append(leaves, calls.context.size - 1)
-    begins = begins_at_entry(begins, enters, leaves, calls)
-    entry = np.searchsorted(enters, begins, side="right") - 1
+
+    def made(context: int) -> NDArray[np.int64]:
+        """Return the calls of a context in the order of time."""
+        later = pairs.calls(np.flatnonzero(pairs.after == context)) + 1
+        return np.append(0, later) if number[0] == context else later
+
+    begins = begins_at_entry(begins, enters, leaves, number, made)
     return Loop(
         key=key,
         parent=found.parent,
@@ -290,8 +389,8 @@ def _measured(
         begins=begins,
         enters=enters,
         leaves=leaves,
-        trips=np.bincount(entry, minlength=enters.size),
-        seconds=seconds_of(begins, enters, leaves, calls),
+        trips=np.diff(np.searchsorted(begins, np.append(enters, calls.context.size))),
+        seconds=seconds_of(enters, leaves, calls),
     )
 
 
@@ -299,45 +398,43 @@ def begins_at_entry(
     begins: NDArray[np.int64],
     enters: NDArray[np.int64],
     leaves: NDArray[np.int64],
-    calls: ContextCalls,
+    context: NDArray[np.uint32],
+    made: Callable[[int], NDArray[np.int64]],
 ) -> NDArray[np.int64]:
     """Let iterations begin at the call at which control enters the loop.
 
     The compiler may put the header of a loop between two calls of its body: then the first
     iteration of an entry is a part of one, and the last one the rest.
+
+    Parameters
+    ----------
+    context : int array, shape (call,)
+    made : callable
+        Returns the calls of a context in the order of time.
     """
     if not enters.size:
         return begins
-    trips = np.diff(np.searchsorted(begins, np.append(enters, calls.context.size)))
+    trips = np.diff(np.searchsorted(begins, np.append(enters, context.size)))
+    if (trips < 3).any():
+        return begins
     last = begins[np.cumsum(trips) - 1]
     found: list[NDArray[np.int64]] = []
-    for first in np.unique(calls.context[enters]):
-        of = calls.context[enters] == first
-        made = np.flatnonzero(calls.context == first)
-        begin, rest, end = (np.searchsorted(made, each[of]) for each in (enters, last, leaves + 1))
-        if (trips[of] < 3).any() or (end - begin != trips[of] - 1).any() or (rest < end).any():
+    for first in np.unique(context[enters]).tolist():
+        of = context[enters] == first
+        calls = made(first)
+        begin, rest, end = (np.searchsorted(calls, each[of]) for each in (enters, last, leaves + 1))
+        if (end - begin != trips[of] - 1).any() or (rest < end).any():
             return begins
-        edges = np.bincount(begin, minlength=made.size + 1) - np.bincount(
-            end, minlength=made.size + 1
+        edges = np.bincount(begin, minlength=calls.size + 1) - np.bincount(
+            end, minlength=calls.size + 1
         )
-        found.append(made[np.cumsum(edges)[:-1] > 0])
+        found.append(calls[np.cumsum(edges)[:-1] > 0])
     return np.sort(np.concatenate(found))
 
 
-def seconds_of(
-    begins: NDArray[np.int64],
-    enters: NDArray[np.int64],
-    leaves: NDArray[np.int64],
-    calls: ContextCalls,
-) -> NDArray[np.float64]:
-    """Return the time of each iteration, shape (iteration,)."""
-    if not begins.size:
-        return np.empty(0)
-    entry = np.searchsorted(enters, begins, side="right") - 1
-    last = np.append(entry[1:] != entry[:-1], True)
-    following = np.append(begins[1:], 0)
-    end = np.where(last, calls.end_ns[leaves[entry]], calls.begin_ns[following])
-    return np.asarray((end - calls.begin_ns[begins]) * 1e-9)
+def seconds_of(enters: NDArray[np.int64], leaves: NDArray[np.int64], calls: ContextCalls) -> float:
+    """Return the time of a loop from the first call of each entry to the end of its last one."""
+    return float((calls.end_ns[leaves] - calls.begin_ns[enters]).sum()) * 1e-9
 
 
 def hidden_every(loop: Loop, calls: ContextCalls) -> NDArray[np.bool_]:
@@ -353,12 +450,13 @@ def hidden_every(loop: Loop, calls: ContextCalls) -> NDArray[np.bool_]:
     """
     found = np.zeros(LONGEST_SPLIT + 1, np.bool_)
     trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips
-    gap_ns = np.maximum(calls.begin_ns[1:] - calls.end_ns[:-1], 100)
-    gap = np.append(0.0, np.log(gap_ns))[loop.begins]
-    entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
-    number = np.arange(loop.begins.size) - np.searchsorted(loop.begins, loop.enters)[entry]
+    begins = loop.begins[:BLOCK_CALLS]  # these show it as well as all
+    entry = np.searchsorted(loop.enters, begins, side="right") - 1
+    number = np.arange(begins.size) - np.searchsorted(begins, loop.enters)[entry]
     inside = number > 0
-    spread = gap[inside].var() if inside.any() else 0.0
+    own = begins[inside]
+    gap = np.log(np.maximum(calls.begin_ns[own] - calls.end_ns[own - 1], 100))
+    spread = gap.var() if own.size else 0.0
     if not spread > 0.0:
         return found
     for every in range(2, LONGEST_SPLIT + 1):
@@ -368,39 +466,36 @@ def hidden_every(loop: Loop, calls: ContextCalls) -> NDArray[np.bool_]:
         count = np.bincount(column, minlength=every)
         if (count == 0).any():
             continue
-        means = np.bincount(column, gap[inside], every) / count
-        explained = 1.0 - ((gap[inside] - means[column]) ** 2).mean() / spread
+        means = np.bincount(column, gap, every) / count
+        explained = 1.0 - ((gap - means[column]) ** 2).mean() / spread
         # The longest way is the one to the first, at least twice as long as to any other.
         found[every] = explained > 0.5 and means[0] >= means[1:].max() + np.log(2.0)
     return found
 
 
-def every_kth(loop: Loop, every: int, calls: ContextCalls) -> Loop:
+def every_kth(loop: Loop, every: int) -> Loop:
     """Return a loop each of whose iterations is so many passes of another one."""
     entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
     number = np.arange(loop.begins.size) - np.searchsorted(loop.begins, loop.enters)[entry]
-    begins = loop.begins[number % every == 0]
-    return Loop(
-        key=loop.key,
-        parent=loop.parent,
-        frames=loop.frames,
-        begins=begins,
-        enters=loop.enters,
-        leaves=loop.leaves,
-        trips=-(-loop.trips // every),
-        seconds=seconds_of(begins, loop.enters, loop.leaves, calls),
-    )
+    return replace(loop, begins=loop.begins[number % every == 0], trips=-(-loop.trips // every))
 
 
 def calls_of_iterations(loop: Loop) -> NDArray[np.int64]:
     """Return how many calls a rank made in each iteration, shape (iteration,)."""
-    entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
-    last = np.append(entry[1:] != entry[:-1], True)
-    end = np.where(last, loop.leaves[entry] + 1, np.append(loop.begins[1:], 0))
-    return np.asarray(end - loop.begins, np.int64)
+    made = -loop.begins
+    made[:-1] += loop.begins[1:]
+    last = np.cumsum(loop.trips) - 1
+    made[last] = loop.leaves + 1 - loop.begins[last]
+    return made
 
 
-def calls_inside(loop: Loop, calls: ContextCalls) -> int:
-    """Return how many calls a rank made in a loop, without those of MPI-IO."""
-    counted = np.append(0, np.cumsum(~calls.writes))
-    return int((counted[loop.leaves + 1] - counted[loop.enters]).sum())
+def calls_inside(loop: Loop, calls_before: NDArray[np.uint32]) -> int:
+    """Return how many calls a rank made in a loop, without those of MPI-IO.
+
+    Parameters
+    ----------
+    calls_before : uint32 array, shape (call + 1,)
+        As `ContextCalls.without_files` returns it.
+    """
+    inside = calls_before[loop.leaves + 1].astype(np.int64) - calls_before[loop.enters]
+    return int(inside.sum())

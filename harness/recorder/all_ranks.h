@@ -84,7 +84,10 @@ static int has_the_word(void) {
   size_t size = strlen(attached.board);
   if (access(attached.board, F_OK) && size > sizeof SUFFIX && size + 8 < sizeof attached.board) {
     strcpy(attached.board + size - strlen(SUFFIX), "-said" SUFFIX);
-    close(open(attached.board, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    int fd = open(attached.board, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    gethostname(host, sizeof host - 1);
+    if (fd >= 0) dprintf(fd, "owner %s %d 0\n", host, (int)getpid()); /* hindmost removes it later */
+    close(fd);
   }
   name_job(voice.job, sizeof voice.job);
   gethostname(host, sizeof host - 1);

@@ -9,9 +9,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
@@ -36,6 +34,7 @@ static struct {
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
+  int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
   int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;
@@ -233,7 +232,9 @@ static void refuse_linked_mpi(void) {
 
 /* ---- begin and end of the process ---- */
 
-static void find_bindings(void);
+static void find_bindings(void), tell_of_tool_behind(void);
+
+static const char *pairs_path; /* see pairs.h; NULL: there is none */
 
 /* Programs that this one starts later are not recorded. */
 static void leave_environment(void) {
@@ -241,6 +242,9 @@ static void leave_environment(void) {
   const char *preloaded = getenv("LD_PRELOAD");
   unsetenv("HINDMOST_ATTACH");
   unsetenv("HINDMOST_STATUS");
+  const char *path = getenv("HINDMOST_PAIRS");
+  if (path) pairs_path = strdup(path);
+  unsetenv("HINDMOST_PAIRS");
   if (!preloaded || !dladdr((void *)leave_environment, &mine) || !mine.dli_fname) return;
   const char *at = strstr(preloaded, mine.dli_fname);
   if (!at) return;
@@ -296,6 +300,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
 #include "attached_petsc.h"
 #include "attached_solves.h"
 #include "attached_loops.h"
+#include "pairs.h"
 
 static void add_calls(struct text *text, const char *key, const int64_t counts[]) {
   text_key(text, key);
@@ -305,14 +310,23 @@ static void add_calls(struct text *text, const char *key, const int64_t counts[]
   text_add(text, "}");
 }
 
-/* The last frame. `aborted` < 0: not by MPI_Abort. `since_ns`: when the call began that the program is in, or
- * the last one ended. */
-static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
+/* How the program ended, as far as that is known. */
+struct ending {
+  int finalized, signal, other_thread; /* signal: 0 if none; other_thread: it came in another than the recorded one */
+  int64_t aborted, since_ns; /* aborted: the code of MPI_Abort, -1 if it was not called; since_ns: when the call
+                                began that the program is in, or the last one ended */
+};
+
+static int exit_status = -1; /* that the program gave to exit; -1: it did not call it */
+
+/* The last frame; it is tried also where one before it could not be written. */
+static void write_end(const struct ending *how) {
   struct text text = {0};
+  int lost = raw.failure;
   write_contexts();
   if (tables) raw_frame(RAW_POLLS, tables->polls, (chain_count + 1) * sizeof *tables->polls);
-  text_add(&text, "{\"finalized\":%s", finalized ? "true" : "false");
-  text_number(&text, "clock_ns", now());
+  text_add(&text, "{\"finalized\":%s", how->finalized ? "true" : "false");
+  text_number(&text, "clock_ns", instant());
   text_number(&text, "mpi_calls", attached.calls);
   text_number(&text, "solves_seen", attached.solves);
   text_number(&text, "solves_of_other_prefixes", attached.passed);
@@ -320,29 +334,52 @@ static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
   text_number(&text, "marks_in_solves", attached.lost_marks);
   add_calls(&text, "calls", calls_passed);
   add_calls(&text, "calls_of_some", calls_of_some);
-  if (open_call >= 0) text_string(&text, "in_call", hindmost_call_names[open_call]);
-  if (open_call >= 0) text_number(&text, "partner", open_partner);
+  const char *in_call = attached.finalizing ? "MPI_Finalize" : open_call >= 0 ? hindmost_call_names[open_call] : NULL;
+  if (in_call) text_string(&text, "in_call", in_call);
+  if (in_call && !attached.finalizing) text_number(&text, "partner", open_partner);
   if (last_call >= 0) text_string(&text, "last_call", hindmost_call_names[last_call]);
-  if (last_call >= 0 || open_call >= 0) text_number(&text, "since_ns", since_ns);
+  if (last_call >= 0 || in_call) text_number(&text, "since_ns", how->since_ns);
   text_number(&text, "last_context", context_now);
-  if (aborted >= 0)
-    text_number(&text, "aborted", aborted);
+  text_number(&text, "signal", how->signal);
+  text_add(&text, ",\"other_thread\":%s", how->other_thread ? "true" : "false");
+  text_number(&text, "exit_status", exit_status);
+  text_number(&text, "failure", lost);
+  if (how->aborted >= 0)
+    text_number(&text, "aborted", how->aborted);
   else
     text_add(&text, ",\"aborted\":null");
+  raw.failure = 0;
   text_frame(&text, RAW_END);
+  if (lost) raw.failure = lost;
   raw_close();
-  tell("%s\t%d\t%s\t%d", finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
+  tell("%s\t%d\t%s\t%d", how->finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }
 
-/* Keeps what can be kept when the program ends otherwise than by MPI_Finalize. */
-static void attach_break(int64_t aborted) {
-  if (!attached.on || !attached.begun || attached.ended || getpid() != attached.pid) return;
-  int64_t since_ns = read_ns;
+/* Writes what is open, between begin_writing and end_writing. Another thread may still be in a call that is
+ * recorded: what it has counted is whole, and it counts no other call. */
+static void write_open_sections(int complete) {
   attached.ended = 1;
-  end_solve_unfinished();
-  end_loop(0);
-  if (stretch) count_calls();
-  write_end(0, aborted, since_ns);
+  state->armed = stretch = 0;
+  struct extent to = whole_extent(0);
+  to.end_ns = instant();
+  if (solve.ksp || loop.open) disarm(to.end_ns);
+  if (solve.ksp) write_solve(0, to);
+  if (loop.open) write_loop(complete, to);
+  count_calls();
+}
+
+/* Keeps what can be kept when the program ends otherwise than by MPI_Finalize, which may have begun. A program
+ * that gave 0 to exit had left its loop. */
+static void attach_break(int64_t aborted, int signal) {
+  sigset_t before;
+  if (!attached.on || !attached.begun || getpid() != attached.pid || raw.closed) return;
+  int64_t since_ns = attached.finalizing ? attached.finalizing : read_ns;
+  if (!begin_writing(&before)) return;
+  text_uses_spare = text_spare != NULL; /* the program's own handler may have come here, too */
+  if (!attached.ended) write_open_sections(!signal && aborted < 0 && !exit_status);
+  int other_thread = syscall(SYS_gettid) != recorded_thread;
+  write_end(&(struct ending){0, signal, signal && other_thread, aborted, since_ns});
+  end_writing(&before);
 }
 
 /* For one who asks why nothing was recorded: the library whose MPI was begun past the recorder, if one was. */
@@ -360,32 +397,47 @@ static void tell_of_exit(void) {
 }
 
 __attribute__((destructor)) static void leave_process(void) {
-  attach_break(-1);
+  attach_break(-1, 0);
   if (attached.on && !attached.begun && getpid() == attached.pid) tell_of_exit();
 }
 
+#ifdef __GLIBC__
+static void note_status(int status, void *unused) {
+  (void)unused;
+  exit_status = status;
+}
+
+static void note_exits(void) {
+  on_exit(note_status, NULL);
+  at_quick_exit(leave_process);
+}
+#else
+static void note_exits(void) {}
+#endif
+
+#ifndef HINDMOST_LINKED
+/* Ends of the process that call no destructor. */
+__attribute__((noreturn)) static void end_here(int status) {
+  exit_status = status;
+  attach_break(-1, 0);
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+__attribute__((noreturn)) void _exit(int status) { end_here(status); }
+__attribute__((noreturn)) void _Exit(int status) { end_here(status); }
+#endif
+
 /* What a signal ends is kept as well. Only signals whose action is the default, or MPI's own, which ends
  * the program after a report. That action is then taken, so that the program ends as without hindmost.
- * No memory is asked for: the program may be doing that. */
+ * No memory is asked for: the program may be doing that. Where other threads write, begin_writing waits. */
 static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP,  SIGXCPU, SIGUSR1, SIGUSR2,
                                      SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGABRT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 static struct sigaction actions_before[ENDING_SIGNALS];
 
 static void end_by_signal(int number, siginfo_t *info, void *unused) {
-  static char room[1 << 17];
-  static pthread_t writer;
-  static int begun, known;
   (void)unused;
-  if (!__atomic_exchange_n(&begun, 1, __ATOMIC_SEQ_CST)) {
-    writer = pthread_self();
-    __atomic_store_n(&known, 1, __ATOMIC_SEQ_CST);
-    text_spare = room;
-    text_spare_size = sizeof room;
-    attach_break(-1);
-  } else if (!__atomic_load_n(&known, __ATOMIC_SEQ_CST) || !pthread_equal(writer, pthread_self())) {
-    for (;;) pause(); /* another thread writes, and then ends the process */
-  }
+  attach_break(-1, number);
   for (int i = 0; i < ENDING_SIGNALS; i++)
     if (ending_signals[i] == number) sigaction(number, &actions_before[i], NULL);
   int is_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
@@ -402,6 +454,7 @@ static int is_of_mpi(const struct sigaction *action) {
 
 static void catch_signals(void) {
   struct sigaction ours = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO};
+  sigfillset(&ours.sa_mask);
   for (int i = 0; i < ENDING_SIGNALS; i++) {
     struct sigaction *before = &actions_before[i];
     if (sigaction(ending_signals[i], NULL, before)) continue;
@@ -411,19 +464,31 @@ static void catch_signals(void) {
   }
 }
 
+/* Who takes a signal. */
+static int handler_of(int number) {
+  struct sigaction action;
+  if (sigaction(number, NULL, &action)) return NO_HANDLER;
+  int is_plain = !(action.sa_flags & SA_SIGINFO);
+  if (is_plain && action.sa_handler == SIG_DFL) return NO_HANDLER;
+  if (is_plain && action.sa_handler == SIG_IGN) return IGNORED;
+  return action.sa_sigaction == end_by_signal || is_of_mpi(&action) ? OF_RECORDER : OF_PROGRAM;
+}
+
 /* ---- MPI calls that begin and end a program ---- */
 
+/* Where ranks meet nothing is locked: a signal may come there as anywhere. */
 static void attach_end(void) {
+  sigset_t before;
   if (!attached.on || !attached.begun || attached.ended || getpid() != attached.pid) return;
-  attached.ended = 1;
-  end_solve_unfinished();
-  end_loop(1);
-  if (stretch) {
-    hindmost_disarm();
-    count_calls();
-  }
+  attached.finalizing = instant();
+  if (!begin_writing(&before)) return;
+  write_open_sections(1);
+  end_writing(&before);
   write_clock();
-  write_end(1, -1, 0);
+  if (begin_writing(&before)) {
+    write_end(&(struct ending){.finalized = 1, .aborted = -1});
+    end_writing(&before);
+  }
   PMPI_Barrier(attached.own);
   PMPI_Comm_free(&attached.own);
 }
@@ -459,7 +524,7 @@ int MPI_Finalize(void) {
 }
 
 int MPI_Abort(MPI_Comm communicator, int code) {
-  attach_break(code < 0 ? 1 : code);
+  attach_break(code < 0 ? 1 : code, 0);
   return PMPI_Abort(communicator, code);
 }
 

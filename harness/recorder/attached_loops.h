@@ -7,9 +7,16 @@
 enum { MOST_LOOP_PHASES = 64, PHASE_MARKS = 1000, WORK_MARK = 999, PAUSE_MARK = 998 };
 enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
 
+/* The marks so far, and when and behind which record the last one was. */
+struct marks {
+  int64_t count, last_ns, last_seen;
+};
+
 static struct {
   int open;
-  int64_t number, iterations, last_ns, last_seen;
+  int64_t number;
+  struct marks marks[2]; /* of which one holds: a signal may end the program at any instant */
+  int holds;
   int64_t written, written_ns; /* records that are in the file, and when they were written */
   uint32_t file_frames; /* of this rank when the loop was opened */
   int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
@@ -17,11 +24,16 @@ static struct {
   double load;
 } loop;
 
+enum { BY_PROGRAM = 1 }; /* in pairs.h: the loop that the program marks itself; others have numbers from 2 on */
+static void note_iteration(int64_t t, int64_t number);
+
 static int loop_is_open(void) { return loop.open || marking_call >= 0; }
 
 static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
 
-static void begin_loop_section(struct text *text) {
+static struct marks marks_made(void) { return loop.marks[loop.holds]; }
+
+static void begin_loop_section(struct text *text, int64_t marks) {
   begin_section(text, "loop", loop.load);
   text_string(text, "type", "loop");
   text_string(text, "prefix", "");
@@ -29,7 +41,7 @@ static void begin_loop_section(struct text *text) {
   text_number(text, "comm_size", attached.size);
   text_number(text, "comm_rank", attached.rank);
   text_number(text, "comm_leader", 0);
-  text_number(text, "iterations", loop.iterations - 1);
+  text_number(text, "iterations", marks - 1);
   text_add(text, ",\"phases\":[");
   for (int i = 0; i < loop.phases; i++) {
     text_add(text, i ? "," : "");
@@ -49,19 +61,19 @@ static int part_is_due(int64_t t) {
  * program that is killed leaves them. A mark says how long that took: it is no part of an iteration. */
 static void write_part(int64_t mark_ns) {
   struct text text = {0};
-  sigset_t all, before;
-  int64_t kept = records_kept();
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler writes to the file, too */
+  sigset_t before;
+  if (!begin_writing(&before)) return;
+  struct extent to = whole_extent(mark_ns);
+  int64_t kept = kept_of(to);
   write_contexts();
   write_records(loop.written, kept);
-  begin_loop_section(&text);
-  add_counts(&text, mark_ns, state->switches + involuntary_switches(), core_wait_since(state->core_wait_ns), 0);
+  begin_loop_section(&text, marks_made().count);
+  add_counts(&text, to, involuntary_switches() - switches_before, core_wait_so_far(), 0);
   text_frame(&text, RAW_PART);
   loop.written = kept;
   records = attached.records - kept; /* the memory is used again */
   if (record_contexts) record_contexts = attached.contexts - kept;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  end_writing(&before);
   hindmost_next_body(); /* the last record is no longer in memory */
   loop.written_ns = now();
   keep(loop.written_ns, loop.written_ns - mark_ns, PAUSE_MARK, 0, 0, 0);
@@ -70,23 +82,22 @@ static void write_part(int64_t mark_ns) {
 static void open_loop(void) {
   loop.file_frames = raw.frames;
   attach_arm(MPI_COMM_WORLD, attached.size);
-  loop.open = 1;
-  loop.iterations = 0;
+  loop.marks[loop.holds] = (struct marks){0};
   loop.open_phase = 0;
   loop.load = load_of_host();
   loop.written = 0;
   loop.written_ns = state->begin_ns = now();
   halo_depth = 0;
+  __atomic_store_n(&loop.open, 1, __ATOMIC_RELEASE); /* last: a signal's handler writes what is open */
 }
 
 /* Where loops are to be found unless the program says where its iterations end: it does, by a mark, by
  * solves of PETSc, or by a recording of its own. What was recorded so far is taken back. */
 static void stop_finding(void) {
-  sigset_t all, before;
+  sigset_t before;
   if (!attached.unless_marked || marking_call != FIND_CALL || !attached.begun || attached.ended) return;
   if (stretch && !recording()) return; /* another thread */
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler writes to the file, too */
+  if (!begin_writing(&before)) return;
   marking_call = NO_CALL;
   if (loop.open) {
     hindmost_disarm();
@@ -96,7 +107,7 @@ static void stop_finding(void) {
     memset(&written, 0, sizeof written);
   }
   write_program();
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  end_writing(&before);
 }
 
 static void loop_mark(int64_t t) {
@@ -105,11 +116,13 @@ static void loop_mark(int64_t t) {
     t = state->begin_ns;
   }
   hindmost_next_body();
-  keep(t, loop.iterations, 'I', 0, 0, 0);
-  state->iteration = loop.iterations++;
-  loop.last_ns = t;
-  loop.last_seen = state->seen;
-  if (loop.iterations > 1 && part_is_due(t)) write_part(t);
+  int64_t number = marks_made().count;
+  keep(t, number, 'I', 0, 0, 0);
+  state->iteration = number;
+  loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
+  __atomic_store_n(&loop.holds, !loop.holds, __ATOMIC_RELEASE);
+  note_iteration(t, BY_PROGRAM);
+  if (number > 0 && part_is_due(t)) write_part(t);
   if (injection.law && !loop.open_phase) take_detour();
 }
 
@@ -154,35 +167,38 @@ void hindmost_work(double amount) {
 }
 
 /* Takes back what was counted after the last mark. */
-static void cut_after_last_mark(void) {
-  for (int64_t i = loop.last_seen; i < state->seen && i < state->capacity; i++) {
+static struct extent up_to_last_mark(struct marks marks, struct extent all) {
+  for (int64_t i = marks.last_seen; i < kept_of(all); i++) {
     int32_t call = -1 - records[i].what;
     if (call < 0 || call >= CALL_COUNT) continue;
     int64_t spent = records[i].end_ns - records[i].begin_ns;
     state->phase_ns[records[i].phase] -= spent;
     if (records[i].phase == OTHER) state->other_ns[call] -= spent;
   }
-  state->seen = loop.last_seen;
-  state->end_ns = loop.last_ns;
+  return (struct extent){marks.last_seen, marks.last_ns};
 }
 
-static void end_loop(int complete) {
-  if (!loop.open) return;
-  hindmost_disarm();
+/* Between begin_writing and end_writing, when the recorder is disarmed. */
+static void write_loop(int complete, struct extent to) {
+  struct marks marks = marks_made();
+  struct text text = {0};
   loop.open = 0;
-  if (marking_call != FIND_CALL && loop.iterations < 2) { /* one mark is no iteration */
+  if (marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
     count_calls();
     return;
   }
-  if (marking_call != FIND_CALL) cut_after_last_mark();
-  struct text text = {0};
-  begin_loop_section(&text);
+  if (marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
+  begin_loop_section(&text, marks.count);
   loop.number++;
-  end_section(&text, attached.own, loop.written, complete);
+  end_section(&text, attached.own, loop.written, to, complete);
 }
 
 void hindmost_loop_end(void) {
-  if (own_thread() && marking_call == NO_CALL) end_loop(1);
+  sigset_t before;
+  if (!loop.open || !own_thread() || marking_call != NO_CALL || !begin_writing(&before)) return;
+  hindmost_disarm();
+  write_loop(1, whole_extent(state->end_ns));
+  end_writing(&before);
 }
 
 /* After a call that was recorded: whether it is the one at which iterations end. */

@@ -100,7 +100,10 @@ static void connect_petsc(void) {
     if (!petsc.PetscDataTypeFromString("real", &type, &found) && found && !petsc.PetscDataTypeGetSize(type, &size))
       attached.real_bytes = (int)size;
   }
+  sigset_t mask;
+  if (!begin_writing(&mask)) return;
   write_program();
+  end_writing(&mask);
 }
 
 /* Whether PETSc calls the recorder already: it must not do so twice. */

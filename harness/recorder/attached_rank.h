@@ -80,7 +80,7 @@ static void write_program(void) {
   gethostname(host, sizeof host - 1);
   clock_gettime(CLOCK_REALTIME, &calendar);
   if (!command_size) command_size = read_command(command, sizeof command);
-  text_add(&text, "{\"version\":2");
+  text_add(&text, "{\"version\":3");
   text_number(&text, "rank", attached.rank);
   text_number(&text, "size", attached.size);
   text_number(&text, "pid", attached.pid);
@@ -127,9 +127,10 @@ static void write_clock(void) {
 }
 
 static void attach_arm(MPI_Comm comm, int size);
-static void count_calls(void);
 static void open_loop(void);
 static void catch_signals(void);
+static void note_exits(void);
+static void begin_pairs(void);
 
 static int get_memory(void) {
   int64_t capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
@@ -138,7 +139,9 @@ static int get_memory(void) {
   void *memory = mmap(NULL, (size_t)capacity * sizeof(struct record), PROT_READ | PROT_WRITE, flags, -1, 0);
   void *norms = mmap(NULL, MOST_NORMS * sizeof(double), PROT_READ | PROT_WRITE, flags, -1, 0);
   void *contexts = mmap(NULL, (size_t)capacity * sizeof(uint32_t), PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (memory == MAP_FAILED || norms == MAP_FAILED || contexts == MAP_FAILED) return ENOMEM;
+  void *spare = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED || norms == MAP_FAILED || contexts == MAP_FAILED || spare == MAP_FAILED) return ENOMEM;
+  text_spare = spare;
   attached.contexts = begin_contexts() ? contexts : NULL;
   norm_memory = norms;
   hindmost_memory_for(memory, capacity, capacity < RECORDS_TOUCHED ? capacity : RECORDS_TOUCHED);
@@ -204,12 +207,15 @@ static void attach_begin(void) {
     return;
   }
   tell("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
+  tell_of_tool_behind();
   write_program();
   write_clock();
   peers_in_solves = 1;
   inject_as_wanted(attached.rank);
   catch_signals();
+  note_exits();
   end_in_time();
+  begin_pairs();
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */
@@ -219,6 +225,7 @@ static void attach_begin(void) {
 /* ---- sections: solves and loops ---- */
 
 static double load_of_host(void) {
+  if (text_uses_spare) return attached.load; /* in a signal's handler */
   int64_t t = now();
   if (!attached.load_ns || t - attached.load_ns > 1000000000) {
     if (getloadavg(&attached.load, 1) != 1) attached.load = 0.0;
@@ -236,8 +243,11 @@ static void count_calls(void) {
   }
 }
 
-/* Starts to record on this thread, without meeting the other ranks. */
+/* Starts to record on this thread, without meeting the other ranks. Not while another thread writes what was
+ * recorded before, whose memory is used again, nor behind the end. */
 static void attach_arm(MPI_Comm comm, int size) {
+  sigset_t before;
+  if (!begin_writing(&before)) return;
   record_contexts = attached.contexts;
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
@@ -252,7 +262,8 @@ static void attach_arm(MPI_Comm comm, int size) {
   resume_injection();
   begin_events();
   note_begin();
-  start_recording();
+  if (!attached.ended) start_recording();
+  end_writing(&before);
 }
 
 static void begin_section(struct text *text, const char *what, double load_before) {
@@ -308,23 +319,33 @@ static void write_contexts(void) {
   written.chains = chain_count;
 }
 
-static int64_t records_kept(void) { return state->seen < state->capacity ? state->seen : state->capacity; }
+/* How far a section goes: to a record, and to a time. */
+struct extent {
+  int64_t seen, end_ns;
+};
 
-/* What the recorder has counted, up to a time. */
-static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int64_t core_wait_ns, int complete) {
+/* As far as the recorder has counted. */
+static struct extent whole_extent(int64_t end_ns) {
+  return (struct extent){__atomic_load_n(&state->seen, __ATOMIC_ACQUIRE), end_ns};
+}
+
+static int64_t kept_of(struct extent to) { return to.seen < state->capacity ? to.seen : state->capacity; }
+
+static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int complete) {
   int64_t polls = 0;
   text_number(text, "begin_ns", state->begin_ns);
-  text_number(text, "end_ns", end_ns);
+  text_number(text, "end_ns", to.end_ns);
   text_number(text, "begin_utc_ns", state->begin_utc_ns);
-  text_number(text, "seen", state->seen);
-  text_number(text, "kept", records_kept());
+  text_number(text, "seen", to.seen);
+  text_number(text, "kept", kept_of(to));
   text_number(text, "switches", switches);
   text_number(text, "core_wait_ns", core_wait_ns);
   text_number(text, "foreign_calls", state->foreign_calls);
+  text_number(text, "foreign_threads", state->foreign_threads);
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
-    if (class == LOOKS || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
+    if (class == LOOKS || class == LOOKS_AT || class == LOOKS_FOR || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
         class == TESTS_ANY || class == TESTS_SOME)
       polls += state->call_count[i];
     if (state->other_ns[i] > 0) text_number(text, hindmost_call_names[i], state->other_ns[i]);
@@ -342,15 +363,16 @@ static void write_records(int64_t from, int64_t to) {
 }
 
 /* The frames of the section; `written`: records of it that are in the file already. */
-static void end_section(struct text *text, MPI_Comm communicator, int64_t written, int complete) {
+static void end_section(struct text *text, MPI_Comm communicator, int64_t written, struct extent to, int complete) {
   const int64_t most = RAW_MOST_BYTES / (int64_t)sizeof(struct record);
   for (int i = 0; i < CALL_COUNT; i++) attached.calls += state->call_count[i];
-  add_counts(text, state->end_ns, state->switches, state->core_wait_ns, complete);
+  const int64_t kept = kept_of(to);
+  add_counts(text, to, state->switches, state->core_wait_ns, complete);
   count_calls();
-  for (; records_kept() - written > most; written += most) write_records(written, written + most);
+  for (; kept - written > most; written += most) write_records(written, written + most);
   text_frame(text, RAW_SECTION);
   write_contexts();
-  size_t left = (size_t)(records_kept() - written);
+  size_t left = (size_t)(kept - written);
   raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));
   if (record_contexts) raw_frame(RAW_CONTEXTS, record_contexts + written, left * sizeof(uint32_t));
   if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MOST_NORMS ? norms_seen : MOST_NORMS) * sizeof(double));
@@ -367,6 +389,12 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
     edges[i].bytes = bytes[i];
   }
   if (count >= 0) raw_frame(RAW_EDGES, edges, (size_t)count * sizeof edges[0]);
-  int32_t from[SOURCES];
-  if (count >= 0) raw_frame(RAW_SOURCES, from, (size_t)hindmost_sources(PMPI_Comm_c2f(communicator), from) * sizeof from[0]);
+  int same = MPI_UNEQUAL, size = 0;
+  if (count < 0 || PMPI_Comm_compare(communicator, MPI_COMM_WORLD, &same) || same == MPI_IDENT || same == MPI_CONGRUENT) return;
+  if (PMPI_Comm_size(communicator, &size)) return;
+  int32_t *world = malloc((size_t)size * sizeof *world);
+  if (!world) return;
+  hindmost_world_ranks(PMPI_Comm_c2f(communicator), size, world);
+  raw_frame(RAW_WORLD_RANKS, world, (size_t)size * sizeof *world);
+  free(world);
 }

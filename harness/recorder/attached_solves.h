@@ -136,10 +136,10 @@ static void begin_solve(void *ksp, const void *frame) {
   apply_names(solve.type);
   read_solve(ksp);
   solve.load = load_of_host();
-  solve.ksp = ksp;
   inner_count = inner_open = 0;
   hindmost_watch_solver(ksp);
   attach_arm(solve.communicator, solve.comm_size);
+  solve.ksp = ksp; /* last: a signal's handler writes what is open */
 }
 
 /* PETSc gives them as on a command line: a word that begins with a dash and a letter is a name. */
@@ -167,11 +167,11 @@ static void write_options(void) {
 
 /* PETSc's own name of why a solve ended: the numbers differ between its versions. */
 static const char *reason_name(int reason) {
-  const char *const **names = dlsym(petsc.library, "KSPConvergedReasons");
-  return reason && names && *names ? (*names)[reason] : "";
+  const char *const **names = reason ? dlsym(petsc.library, "KSPConvergedReasons") : NULL;
+  return names && *names ? (*names)[reason] : "";
 }
 
-static void write_solve(int complete) {
+static void write_solve(int complete, struct extent to) {
   struct text text = {0};
   int reason = 0;
   int64_t iterations = state->iteration;
@@ -211,20 +211,21 @@ static void write_solve(int complete) {
     text_add(&text, "}");
   }
   text_add(&text, "]");
-  end_section(&text, solve.communicator, 0, complete);
+  end_section(&text, solve.communicator, 0, to, complete);
   solve.ksp = NULL;
 }
 
-static void end_solve(void) {
+static void end_solve(int complete) {
+  sigset_t before;
+  if (!begin_writing(&before)) return;
   hindmost_disarm();
-  write_solve(1);
+  write_solve(complete, whole_extent(state->end_ns));
+  end_writing(&before);
 }
 
-/* The program ends, or goes on after an error of PETSc, inside a solve. */
+/* The program goes on after an error of PETSc inside a solve. */
 static void end_solve_unfinished(void) {
-  if (!solve.ksp) return;
-  hindmost_disarm();
-  write_solve(0);
+  if (solve.ksp) end_solve(0);
 }
 
 /* ---- solves inside a solve ---- */
@@ -308,7 +309,7 @@ static int attached_event_end(int event, int unused, void *a, void *b, void *c, 
     break;
   case SOLVE_LEVEL:
     if (a == solve.ksp)
-      end_solve();
+      end_solve(1);
     else if (a == solve.skipped_ksp)
       solve.skipped_ksp = NULL;
     else if (solve.ksp)

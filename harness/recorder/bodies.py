@@ -8,15 +8,16 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.events import events_of_bodies
-from hindmost.harness.recorder.library import NS
+from hindmost.harness.recorder.events import HALO, EventsInParts, events_of_bodies
+from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
 from hindmost.harness.recorder.recording import Recording
@@ -24,8 +25,54 @@ from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodi
 
 DETOUR = 0
 """What a record of an injected detour is."""
+NO_REGIONS = np.empty((0, 2), np.int64)
+PART_RECORDS = 1 << 19
+"""Records that are looked at together."""
 WHOLE = ("halo", "wait", "post")
 """Phases that count as a whole, MPI or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """When the iterations of a loop begin and end on a rank, one after the other.
+
+    Attributes
+    ----------
+    begin_ns, end_ns : int64 array, shape (body,), nanoseconds
+    entry : int64 array, shape (body,)
+        Number of the time that control was in the loop, from 0: between two of these the program
+        did something else, which no iteration contains.
+    """
+
+    begin_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    entry: NDArray[np.int64]
+
+    @classmethod
+    def between(cls, border_ns: NDArray[np.int64]) -> Spans:
+        """Return the iterations between borders: int64 array, shape (body + 1,), nanoseconds."""
+        begin, end = border_ns[:-1], border_ns[1:]
+        return cls(begin_ns=begin, end_ns=end, entry=np.zeros(begin.size, np.int64))
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first iteration of each entry: int64 array, shape (entry,)."""
+        return np.searchsorted(self.entry, np.arange(self.entries))
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """The last iteration of each entry: int64 array, shape (entry,)."""
+        return np.searchsorted(self.entry, np.arange(self.entries), side="right") - 1
+
+    @property
+    def entries(self) -> int:
+        """How many times control was in the loop."""
+        return int(self.entry[-1]) + 1 if self.entry.size else 0
+
+    def as_one(self) -> Spans:
+        """Return one entry, in which what lies between others counts as an iteration."""
+        ends = np.append(self.begin_ns, self.end_ns[self.last])
+        return Spans.between(np.sort(ends))
 
 
 def find_marked(
@@ -116,65 +163,60 @@ def times_of_bodies(
         See `RankBodies`.
     restart_duration : float64 array, shape (restart,), seconds
     """
-    calls = recording.records[recording.records["what"] < 0]
-    phases = phases_of_bodies(begin, end, calls)
+    known: dict[str, Any] = {}
     if not recording.mpi_seen:
         # MPI and work cannot be separated, so nothing counts as work.
-        phases[:] = 0.0
-        phases[:, PHASES.index("unclassified")] = (end - begin) * NS
+        known["phase_duration"] = np.zeros((begin.size, len(PHASES)), np.float32)
+        known["phase_duration"][:, PHASES.index("unclassified")] = (end - begin) * NS
     return assembled(
         recording,
         begin,
         end,
-        calls,
-        recording.call_classes,
-        phase_duration=phases,
+        start=recording.clock.since_zero(begin),
         kind=kind,
         position=position,
         restart_duration=restart_duration,
+        **known,
     )
 
 
 def bodies_of_loop(
-    border: NDArray[np.int64],
+    spans: Spans,
     regions: NDArray[np.int64],
     called: Sequence[str],
     recording: Recording,
     names: Sequence[str],
     paused_ns: NDArray[np.int64] | int = 0,
 ) -> RankBodies:
-    """Return the bodies of a loop between borders on a rank.
+    """Return the bodies of a loop on a rank; what lies between its entries counts as a restart.
 
     Parameters
     ----------
-    border : int64 array, shape (body + 1,), nanoseconds
+    spans : Spans
     regions : int64 array, shape (region, 2), nanoseconds
-        Begin and end of phases of the program, in the order of time, side by side.
+        Begin and end of phases of the program, in the order of time, side by side. Those that do
+        not lie in one entry are left out.
     called : sequence of str, one a region
     names : sequence of str
         The program's own phases, those of all ranks, besides `PHASES`.
     paused_ns : int64 array, shape (body,), nanoseconds
         To be added to the begin of each body for the time of day.
     """
-    begin, end = border[:-1], border[1:]
-    calls = recording.records[recording.records["what"] < 0]
-    inside = (regions[:, 0] >= begin[0]) & (regions[:, 1] <= end[-1])
-    regions = regions[inside]
-    called = [name for name, kept in zip(called, inside.tolist(), strict=True) if kept]
-    whole = np.array([name in WHOLE for name in called], np.bool_)
-    classes = recording.call_classes
+    begin, end, first, last = spans.begin_ns, spans.end_ns, spans.first, spans.last
+    entry = np.searchsorted(begin[first], regions[:, 0], side="right") - 1
+    inside = (entry >= 0) & (regions[:, 1] <= end[last[entry]])
     return assembled(
         recording,
         begin,
         end,
-        with_regions(calls, regions[whole], len(classes)),
-        (*classes, "targets"),
+        regions[inside],
+        [name for name, kept in zip(called, inside.tolist(), strict=True) if kept],
+        names,
         start=recording.clock.since_zero(begin + paused_ns),
-        phase_duration=phases_of_loop(begin, end, calls, regions, called, names),
         phases=(*PHASES, *names),
         kind=np.full(begin.size, BodyKind.REGULAR, np.uint8),
-        position=np.arange(begin.size, dtype=np.int32),
-        restart_duration=np.empty(0),
+        position=(np.arange(begin.size) - first[spans.entry]).astype(np.int32),
+        restart_duration=np.maximum(begin[first[1:]] - end[last[:-1]], 0) * NS,
     )
 
 
@@ -182,36 +224,89 @@ def assembled(
     recording: Recording,
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
-    calls: NDArray[np.void],
-    classes: tuple[str, ...],
+    regions: NDArray[np.int64] = NO_REGIONS,
+    called: Sequence[str] = (),
+    names: Sequence[str] = (),
     **known: Any,
 ) -> RankBodies:
-    """Return bodies with their times, events and injected detours.
+    """Return bodies with their times, phases, events and injected detours.
 
     Parameters
     ----------
     begin, end : int64 array, shape (body,), nanoseconds
-    calls : structured array, shape (call,)
-        MPI intervals, for the events.
-    classes : tuple of str
-        Of MPI calls, by their number in these records.
+    regions, called, names
+        See `bodies_of_loop`.
     known
         What else is known of them; see `RankBodies`.
     """
-    events, why_not = events_of_bodies(begin, end, calls, classes, recording.sources)
-    if not recording.mpi_seen:
-        events, why_not = None, "MPI calls were not seen"
-    known.setdefault("start", recording.clock.since_zero(begin))
-    bodies = RankBodies(
+    classes = (*recording.call_classes, "targets")
+    ranks = {world: rank for rank, world in enumerate(recording.world_ranks)} or None
+    whole = np.array([name in WHOLE for name in called], np.bool_)
+    phases, events = [], EventsInParts(begin.size)
+    for bodies, records, part in parts_of(begin, recording.records, regions):
+        calls = recording.records[records]
+        calls = calls[calls["what"] < 0]
+        own = (begin[bodies], end[bodies])
+        phases.append(phases_of_loop(*own, calls, regions[part], called[part], names))
+        if recording.mpi_seen and not events.lacking:
+            calls = with_regions(calls, regions[part][whole[part]], len(classes) - 1)
+            if not bodies.start:  # what was sent before may be received in the bodies
+                earlier = recording.records[: records.start]
+                sent = (earlier["what"] < 0) & ((earlier["flags"] & Flag.GROUP) != 0)
+                calls = np.concatenate([earlier[sent & (earlier["phase"] == HALO)], calls])
+            events.add(*events_of_bodies(*own, calls, classes, ranks))
+    known.setdefault("phase_duration", np.concatenate(phases))
+    of_all = events.together() if recording.mpi_seen else None
+    if of_all is not None:  # on the clock of the bodies
+        instants = of_all.messages["at_s"].astype(np.int64)
+        body = np.maximum(np.searchsorted(begin, instants, side="right") - 1, 0)
+        of_all.messages["at_s"] = known["start"][body] + (instants - begin[body]) * NS
+    found = RankBodies(
         duration=(end - begin) * NS,
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
-        events=events,
-        events_left_out=why_not,
+        events=of_all,
+        events_left_out=events.why_not if recording.mpi_seen else "MPI calls were not seen",
         **known,
     )
-    return with_detours(bodies, recording, begin, end) if recording.injecting else bodies
+    return with_detours(found, recording, begin, end) if recording.injecting else found
+
+
+def parts_of(
+    begin: NDArray[np.int64], records: NDArray[np.void], regions: NDArray[np.int64]
+) -> Iterator[tuple[slice, slice, slice]]:
+    """Divide bodies into parts of not too many records, so that what is made needs little memory.
+
+    Parameters
+    ----------
+    begin : int64 array, shape (body,), nanoseconds
+    records : structured array, shape (record,)
+        In the order of time.
+    regions : int64 array, shape (region, 2), nanoseconds
+        In the order of time, side by side. Each lies in one part.
+
+    Yields
+    ------
+    slice, slice, slice
+        Of the bodies, the records and the regions.
+    """
+    region = np.searchsorted(regions[:, 0], begin)  # the first that begins in a body or later
+    until = np.append(np.iinfo(np.int64).min, regions[:, 1])
+    free = np.flatnonzero(until[region] <= begin)  # bodies that begin inside of none
+    record = np.searchsorted(np.maximum.accumulate(records["begin_ns"]), begin[free])
+    cuts = [0]
+    while cuts[-1] < free.size:
+        fits = np.searchsorted(record, record[cuts[-1]] + PART_RECORDS, side="right") - 1
+        fits = free.size if record[fits:].size == 1 else int(fits)
+        cuts.append(max(fits, cuts[-1] + 1))
+    of_parts = [
+        np.append(each[cuts[:-1]], end)
+        for each, end in ((free, begin.size), (record, len(records)), (region[free], len(regions)))
+    ]
+    for ends in zip(*(pairwise(each.tolist()) for each in of_parts), strict=True):
+        bodies, own, inside = (slice(*each) for each in ends)
+        yield bodies, own, inside
 
 
 def with_detours(
@@ -303,7 +398,7 @@ def phases_of_loop(
     Parameters
     ----------
     begin, end : int64 array, shape (body,), nanoseconds
-        One body after the other.
+        In the order of time.
     calls : structured array, shape (call,)
     regions : int64 array, shape (region, 2), nanoseconds
         In the order of time.

@@ -27,11 +27,11 @@ COUNTING(Recv, RECEIVES, (void *b, COUNT n, MPI_Datatype t, int from, int tag, M
 COUNTING(Mrecv, TAKES, (void *b, COUNT n, MPI_Datatype t, MPI_Message *g, MPI_Status *z), (b, n,
   t, g, z))
 COUNTING(Buffer_detach, TAKES, (void *b, COUNT *n), (b, n))
-CALL(Probe, RECEIVES, (int from, int tag, MPI_Comm c, MPI_Status *z), (from, tag, c, z))
+CALL(Probe, PROBES, (int from, int tag, MPI_Comm c, MPI_Status *z), (from, tag, c, z))
 CALL(Mprobe, RECEIVES, (int from, int tag, MPI_Comm c, MPI_Message *g, MPI_Status *z), (from, tag,
   c, g, z))
-CALL(Iprobe, LOOKS, (int from, int tag, MPI_Comm c, int *f, MPI_Status *z), (from, tag, c, f, z))
-CALL(Improbe, LOOKS, (int from, int tag, MPI_Comm c, int *f, MPI_Message *g, MPI_Status *z), (from,
+CALL(Iprobe, LOOKS_AT, (int from, int tag, MPI_Comm c, int *f, MPI_Status *z), (from, tag, c, f, z))
+CALL(Improbe, LOOKS_FOR, (int from, int tag, MPI_Comm c, int *f, MPI_Message *g, MPI_Status *z), (from,
   tag, c, f, g, z))
 COUNTING(Sendrecv, EXCHANGES, (const void *s, COUNT n, MPI_Datatype t, int to, int tag, void *r,
   COUNT m, MPI_Datatype u, int from, int rtag, MPI_Comm c, MPI_Status *z), (s, n, t, to, tag, r, m,
@@ -240,27 +240,27 @@ COUNTING(Exscan_init, PREPARES_MEETING, (const void *s, void *r, COUNT n, MPI_Da
 #endif
 
 /* Communicators, topologies and windows are created and freed collectively. */
-CALL(Comm_dup, MEETS, (MPI_Comm c, MPI_Comm *d), (c, d))
-CALL(Comm_dup_with_info, MEETS, (MPI_Comm c, MPI_Info info, MPI_Comm *d), (c, info, d))
-CALL(Comm_split, MEETS, (MPI_Comm c, int color, int key, MPI_Comm *d), (c, color, key, d))
-CALL(Comm_split_type, MEETS, (MPI_Comm c, int split_type, int key, MPI_Info info, MPI_Comm *d), (c,
+CALL(Comm_dup, CREATES, (MPI_Comm c, MPI_Comm *d), (c, d))
+CALL(Comm_dup_with_info, CREATES, (MPI_Comm c, MPI_Info info, MPI_Comm *d), (c, info, d))
+CALL(Comm_split, CREATES, (MPI_Comm c, int color, int key, MPI_Comm *d), (c, color, key, d))
+CALL(Comm_split_type, CREATES, (MPI_Comm c, int split_type, int key, MPI_Info info, MPI_Comm *d), (c,
   split_type, key, info, d))
-CALL(Comm_create, MEETS, (MPI_Comm c, MPI_Group group, MPI_Comm *d), (c, group, d))
-CALL(Cart_create, MEETS, (MPI_Comm c, int ndims, const int dims[], const int periods[], int reorder,
+CALL(Comm_create, CREATES, (MPI_Comm c, MPI_Group group, MPI_Comm *d), (c, group, d))
+CALL(Cart_create, CREATES, (MPI_Comm c, int ndims, const int dims[], const int periods[], int reorder,
   MPI_Comm *d), (c, ndims, dims, periods, reorder, d))
-CALL(Cart_sub, MEETS, (MPI_Comm c, const int remain_dims[], MPI_Comm *d), (c, remain_dims, d))
-CALL(Graph_create, MEETS, (MPI_Comm c, int nnodes, const int i[], const int edges[], int reorder,
+CALL(Cart_sub, CREATES, (MPI_Comm c, const int remain_dims[], MPI_Comm *d), (c, remain_dims, d))
+CALL(Graph_create, CREATES, (MPI_Comm c, int nnodes, const int i[], const int edges[], int reorder,
   MPI_Comm *d), (c, nnodes, i, edges, reorder, d))
-CALL(Dist_graph_create, MEETS, (MPI_Comm c, int n, const int sources[], const int degrees[], const
+CALL(Dist_graph_create, CREATES, (MPI_Comm c, int n, const int sources[], const int degrees[], const
   int destinations[], const int *weights, MPI_Info info, int reorder, MPI_Comm *d), (c, n, sources,
   degrees, destinations, weights, info, reorder, d))
-CALL(Dist_graph_create_adjacent, MEETS, (MPI_Comm c, int indegree, const int sources[], const int
+CALL(Dist_graph_create_adjacent, CREATES, (MPI_Comm c, int indegree, const int sources[], const int
   *sourceweights, int outdegree, const int destinations[], const int *destweights, MPI_Info info,
   int reorder, MPI_Comm *d), (c, indegree, sources, sourceweights, outdegree, destinations,
   destweights, info, reorder, d))
 CALL(Intercomm_create, MEETS, (MPI_Comm c, int local_leader, MPI_Comm peer, int remote_leader, int
   tag, MPI_Comm *d), (c, local_leader, peer, remote_leader, tag, d))
-CALL(Intercomm_merge, MEETS, (MPI_Comm c, int high, MPI_Comm *d), (c, high, d))
+CALL(Intercomm_merge, CREATES, (MPI_Comm c, int high, MPI_Comm *d), (c, high, d))
 CALL(Comm_spawn, MEETS, (const char *command, char *argv[], int maxprocs, MPI_Info info, int root,
   MPI_Comm c, MPI_Comm *d, int array_of_errcodes[]), (command, argv, maxprocs, info, root, c, d,
   array_of_errcodes))
@@ -351,7 +351,7 @@ CALL(Win_flush_local_all, TARGETS, (MPI_Win w), (w))
 CALL(Win_start, ACCESSES, (MPI_Group group, int assert, MPI_Win w), (group, assert, w))
 CALL(Win_complete, TARGETS, (MPI_Win w), (w))
 CALL(Win_post, EXPOSES, (MPI_Group group, int assert, MPI_Win w), (group, assert, w))
-CALL(Win_wait, TAKES, (MPI_Win w), (w))
+CALL(Win_wait, AWAITS, (MPI_Win w), (w))
 CALL(Win_test, LOOKS, (MPI_Win w, int *f), (w, f))
 
 /* Files: neither halo exchange nor waiting alone, so unclassified. */

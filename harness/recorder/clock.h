@@ -144,6 +144,13 @@ int hindmost_counter_used(void) { return 0; }
 void hindmost_falsify_counter(int64_t ticks) { (void)ticks; }
 #endif
 
+/* The time for another thread than the recorded one, or a signal's handler, which change nothing here: no
+ * earlier than the last reading. */
+static int64_t instant(void) {
+  int64_t t = system_now() + clock_shift_ns;
+  return t > read_ns ? t : read_ns;
+}
+
 /* Shifts this rank's clock, for tests of clock synchronisation. */
 void hindmost_shift_clock(int64_t shift_ns) {
   clock_shift_ns = shift_ns;

@@ -88,6 +88,8 @@ static struct tables {
   char names[NAME_BYTES];
 } *tables; /* NULL: no contexts */
 
+/* What is counted is there: counts grow last, since a signal may end the program at any instant. */
+#define COUNT_ONE_MORE(count) __atomic_store_n(&(count), (count) + 1, __ATOMIC_RELEASE)
 static uint32_t address_count, place_count, chain_count, module_count, code_count, name_bytes;
 static uint32_t *record_contexts; /* of each record, its context; NULL: they are not wanted */
 static uint32_t context_now;      /* of the last call of the recorded thread */
@@ -117,7 +119,8 @@ static uint32_t place_numbered(const struct place *place) {
     if (!*slot) {
       if (place_count == ADDRESSES) return LEFT_OUT;
       tables->places[place_count] = *place;
-      return (*slot = ++place_count) - 1;
+      COUNT_ONE_MORE(place_count);
+      return (*slot = place_count) - 1;
     }
     if (!memcmp(&tables->places[*slot - 1], place, sizeof *place)) return *slot - 1;
   }
@@ -185,7 +188,7 @@ static int32_t module_numbered(uint64_t address) {
   struct module *module = &tables->modules[number];
   if (number == module_count) {
     *module = (struct module){keep_name(sought.path), keep_name(sought.identity), 0, 0, 0};
-    module_count++;
+    COUNT_ONE_MORE(module_count);
   }
   module->base = sought.base;
   module->begin = sought.begin;
@@ -248,7 +251,8 @@ static int64_t code_numbered(void *object) {
   if (line) python.Py_DecRef(line);
   python.Py_IncRef(object); /* so that no other code comes to lie there */
   code->object = object;
-  return code_count++;
+  COUNT_ONE_MORE(code_count);
+  return code_count - 1;
 }
 
 static struct address *address_slot(uint64_t key);
@@ -429,7 +433,8 @@ static uint32_t chain_numbered(const uint32_t chain[], int count, uint64_t hash)
       memcpy(tables->chain_places + start, chain, (size_t)count * sizeof *chain);
       tables->chain_hash[chain_count] = hash;
       tables->chain_start[chain_count + 1] = start + (uint32_t)count;
-      return *slot = ++chain_count;
+      COUNT_ONE_MORE(chain_count);
+      return *slot = chain_count;
     }
     uint32_t start = tables->chain_start[number - 1];
     if (tables->chain_hash[number - 1] == hash && tables->chain_start[number] - start == (uint32_t)count &&

@@ -13,17 +13,20 @@
 #ifdef HINDMOST_LINKED
 
 /* The table of hindmost.f90, if the program has it; see there. */
-extern void *hindmost_calls[4] __attribute__((weak));
+extern void *hindmost_functions[6] __attribute__((weak));
 
 static void find_bindings(void) {}
+static void tell_of_tool_behind(void) {}
 static int from_bindings(const void *address) { return (void)address, 0; }
 
 __attribute__((constructor)) static void fill_table(void) {
-  if (!hindmost_calls) return;
-  hindmost_calls[0] = (void *)hindmost_iteration;
-  hindmost_calls[1] = (void *)hindmost_phase_begin;
-  hindmost_calls[2] = (void *)hindmost_phase_end;
-  hindmost_calls[3] = (void *)hindmost_work;
+  if (!hindmost_functions) return;
+  hindmost_functions[0] = (void *)hindmost_iteration;
+  hindmost_functions[1] = (void *)hindmost_phase_begin;
+  hindmost_functions[2] = (void *)hindmost_phase_end;
+  hindmost_functions[3] = (void *)hindmost_work;
+  hindmost_functions[4] = (void *)hindmost_should_stop;
+  hindmost_functions[5] = (void *)hindmost_time_left;
 }
 
 #else
@@ -73,6 +76,22 @@ static void find_bindings(void) {
   if ((leaves_to_linked = other_records())) return;
   tool_in_front = another_takes("MPI_Init") || another_takes("MPI_Init_thread");
   for (int i = 0; i < CALL_COUNT && !tool_in_front; i++) tool_in_front = another_takes(hindmost_call_names[i]);
+}
+
+/* Another tool that would have had the program's calls, and now has none. */
+static void tell_of_tool_behind(void) {
+  static const char *const names[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
+  Dl_info next, lowest;
+  const void *mpi = dlsym(RTLD_NEXT, "PMPI_Init");
+  if (!mpi || !dladdr(mpi, &lowest)) return;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const void *found = dlsym(RTLD_NEXT, names[i]);
+    if (!found || !dladdr(found, &next) || next.dli_fbase == lowest.dli_fbase) continue;
+    const char *slash = strrchr(next.dli_fname, '/');
+    if (!strncmp(slash ? slash + 1 : next.dli_fname, "libmpi", 6)) continue; /* of an MPI in two libraries */
+    tell("behind\t%d\t%s", (int)attached.pid, next.dli_fname);
+    return;
+  }
 }
 
 static int from_bindings(const void *address) {

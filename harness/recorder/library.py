@@ -21,7 +21,8 @@ RECORD = np.dtype(
     [
         ("begin_ns", "i8"),
         ("end_ns", "i8"),
-        ("what", "i4"),
+        ("what", "i2"),
+        ("channel", "u2"),
         ("phase", "i1"),
         ("flags", "u1"),
         ("count", "u2"),
@@ -31,11 +32,11 @@ RECORD = np.dtype(
 letter names (> 0).
 
 ``flags`` are those of `Flag`; ``count`` is of collectives that the call started or completed,
-or, by these, a rank.
+or, by these, a rank. ``channel`` stands for the communicator and the tag of a message.
 """
 
-NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "i8")])
-"""The same with its call context and the function that makes the call, 0 where not known."""
+NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "u4")])
+"""The same with its call context and the number of the function that makes the call."""
 
 MOST_RECORDS = 1 << 24
 """Room for records of a loop or a solve that nobody has measured: 400 MB, of which only what is
@@ -45,6 +46,10 @@ TOUCHED_RECORDS = 1 << 17
 
 SOLVE_END = ctypes.CFUNCTYPE(None)
 """What the recorder calls when the solve that it waited for has ended."""
+
+
+NOBODY = 0xFFFE
+"""Instead of the other rank of a message, as in the C source: it has none."""
 
 
 class Flag(IntFlag):
@@ -59,9 +64,16 @@ class Flag(IntFlag):
     LATE = 8
     """It completed a collective while one that was started before is under way."""
     GROUP = 16
-    """``count`` is the rank that stands for the group of the collective: its root, or any other."""
+    """``count`` is the rank that stands for the group of the collective: its root, or any other.
+
+    Of messages, the other rank of one in MPI_COMM_WORLD; `NOBODY` for none.
+    """
     OWN = 32
     """Its messages are of this rank to itself, or go to nobody."""
+    FURTHER = 64
+    """It is no call, but a further message of the call whose record follows."""
+    SENT = 128
+    """Its message is one that was sent."""
 
 
 @cache
@@ -121,7 +133,7 @@ def _open(mode: int) -> ctypes.CDLL:
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    library.hindmost_sources.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    library.hindmost_world_ranks.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
     library.hindmost_peers.argtypes = [ctypes.c_int, ctypes.c_int, *[ctypes.c_void_p] * 3]
     return library
 
@@ -167,6 +179,7 @@ HEAD = [
     ("capacity", "i8"),
     ("phase_ns", "i8", len(PHASES)),
     ("foreign_calls", "i8"),
+    ("foreign_threads", "i8"),
     ("unknown_requests", "i8"),
     ("between_polls_ns", "i8"),
 ]

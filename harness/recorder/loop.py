@@ -33,7 +33,7 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.bodies import WHOLE, bodies_of_loop
+from hindmost.harness.recorder.bodies import WHOLE, Spans, bodies_of_loop
 from hindmost.harness.recorder.library import (
     MOST_RECORDS,
     NS,
@@ -45,7 +45,7 @@ from hindmost.harness.recorder.library import (
 from hindmost.harness.recorder.recording import Recording, Stretch, no_records, rank_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import Json
-from hindmost.harness.runfile.bodies import MOST_SOURCES, PHASES
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
@@ -249,7 +249,7 @@ class LoopRecorder:
             "foreign_calls": int(state["foreign_calls"]),
             "polls": state.polls(),
             "between_polls_s": float(state["between_polls_ns"]) * NS,
-            "sources": () if self._records is None else self._records.sources(self._communicator),
+            "world_ranks": () if self._records is None else self._records.world(self._communicator),
             "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
         }
 
@@ -265,7 +265,8 @@ class LoopRecorder:
         """
         notes = self._notes
         regions = np.array(notes.regions, np.int64).reshape(-1, 2)
-        bodies = bodies_of_loop(notes.borders(kept), regions, notes.called, recording, names)
+        spans = Spans.between(notes.borders(kept))
+        bodies = bodies_of_loop(spans, regions, notes.called, recording, names)
         sent = None
         if self._records is not None:
             sent = self._records.sent(self._communicator, len(kept))
@@ -389,11 +390,11 @@ class LoopRecords:
         calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
         return calls
 
-    def sources(self, communicator: Any) -> tuple[int, ...]:
-        """Return the ranks whose messages receipts need, by bit; see `RankEvents`."""
-        ranks = np.empty(MOST_SOURCES, np.int32)
-        count = self._library.hindmost_sources(communicator.py2f(), ranks.ctypes.data)
-        return tuple(ranks[:count].tolist())
+    def world(self, communicator: Any) -> tuple[int, ...]:
+        """Return the number of each rank in MPI_COMM_WORLD, as records of messages have it."""
+        ranks = np.empty(communicator.size, np.int32)
+        self._library.hindmost_world_ranks(communicator.py2f(), ranks.size, ranks.ctypes.data)
+        return tuple(ranks.tolist())
 
     def sent(self, communicator: Any, bodies: int) -> Edges | None:
         """Return the ranks to which this rank sent in the loop, None if there were too many.

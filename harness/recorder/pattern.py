@@ -163,8 +163,8 @@ class MarkPattern:
         if found is None or found.end.size < 2:
             raise UnknownPatternError(
                 f"{solver}: records were lost before the first iteration was complete, so nothing "
-                "is left of the solve; run with --warmup 1, which measures how much memory "
-                "records need."
+                "is left of the solve. Record a shorter one; 'hindmost run --warmup 1' measures "
+                "how much memory records need."
             )
         return Marked(
             begin=found.begin[:-1],

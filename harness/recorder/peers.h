@@ -3,7 +3,7 @@
  * A send costs a lookup in a small table; ranks are translated after the loop, or when their
  * communicator is freed. If the table is full, sends are counted as unknown. */
 
-enum { PEERS = 1 << 12, PEER_WINDOW = 64, NO_PEER = -2, TOPOLOGY = -1000, FORGET = -1001, MOST_NEIGHBOURS = 1024 };
+enum { PEERS = 1 << 12, PEER_WINDOW = 64, NO_PLACE = -1, NO_PEER = -2, TOPOLOGY = -1000, FORGET = -1001, MOST_NEIGHBOURS = 1024 };
 
 static struct peer {
   MPI_Comm communicator;
@@ -72,31 +72,153 @@ static int kept_rank(MPI_Comm from, int rank, MPI_Comm into) {
   return found;
 }
 
-/* The sources of messages in MPI_COMM_WORLD, a bit each in the order in which they come; of later ones it
- * is not told which. Requests may be older than what is recorded, so nothing is forgotten. */
-enum { SOURCES = 15, ANY_SOURCES = (1 << 16) - 1 };
-static int sources[SOURCES];
-static int sources_seen;
-
-/* Whose message a receipt needs: the bit of its source, 0 for nobody, ANY_SOURCES if that is not known. */
-static int source_of(int recorded, MPI_Comm c, int from) {
-  if (from == MPI_PROC_NULL) return 0;
-  int rank = from < 0 || !recorded ? -1 : c == MPI_COMM_WORLD ? from : kept_rank(c, from, MPI_COMM_WORLD);
-  if (rank < 0) return ANY_SOURCES;
-  int at = 0, seen = sources_seen;
-  while (at < seen && sources[at] != rank) at++;
-  if (at == SOURCES) return ANY_SOURCES;
-  if (at == seen) sources[at] = rank, sources_seen = at + 1;
-  return 1 << at;
+static int is_inter(MPI_Comm c) {
+  int inter = 0;
+  return !PMPI_Comm_test_inter(c, &inter) && inter;
 }
 
-/* Lists the ranks of the sources in a communicator, -1 for none; returns their number. */
-int hindmost_sources(MPI_Fint communicator, int32_t rank[SOURCES]) {
-  for (int i = 0; i < sources_seen; i++) {
-    int found = rank_in(MPI_COMM_WORLD, sources[i], MPI_Comm_f2c(communicator));
-    rank[i] = found == MPI_UNDEFINED ? -1 : found;
+/* How the ranks of a communicator lie in another: they are the same, in whatever order; some of them; or
+ * others, too. */
+enum relation { SAME_RANKS, SOME_RANKS, OTHER_RANKS };
+
+static enum relation compared(MPI_Comm one, MPI_Comm other) {
+  MPI_Group group, more, both, theirs, common;
+  int inter = is_inter(one), size = 0, common_size = 0, their_size = 0;
+  if (PMPI_Comm_group(one, &group)) return OTHER_RANKS;
+  if (inter && !PMPI_Comm_remote_group(one, &more)) { /* both sides take part */
+    PMPI_Group_union(group, more, &both);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&more);
+    group = both;
   }
-  return sources_seen;
+  PMPI_Group_size(group, &size);
+  if (!PMPI_Comm_group(other, &theirs)) {
+    PMPI_Group_size(theirs, &their_size);
+    if (!PMPI_Group_intersection(group, theirs, &common)) {
+      PMPI_Group_size(common, &common_size);
+      if (common != MPI_GROUP_EMPTY) PMPI_Group_free(&common);
+    }
+    PMPI_Group_free(&theirs);
+  }
+  PMPI_Group_free(&group);
+  if (common_size < size) return OTHER_RANKS;
+  return size == their_size ? SAME_RANKS : inter ? OTHER_RANKS : SOME_RANKS;
+}
+
+/* The same, kept until one of the two is freed. */
+static enum relation relation_of(MPI_Comm one, MPI_Comm other) {
+  static struct { MPI_Comm one, other; enum relation found; int used; } kept[16];
+  uint64_t key = (uint64_t)(uintptr_t)one * 31 + (uint64_t)(uintptr_t)other * 17;
+  int at = (int)((key * 0x9E3779B97F4A7C15u) >> 60);
+  if (other == MPI_COMM_NULL) {
+    for (int i = 0; i < 16; i++)
+      if (kept[i].one == one || kept[i].other == one) kept[i].used = 0;
+    return OTHER_RANKS;
+  }
+  if (!kept[at].used || kept[at].one != one || kept[at].other != other) {
+    kept[at].found = compared(one, other);
+    kept[at].one = one, kept[at].other = other, kept[at].used = 1;
+  }
+  return kept[at].found;
+}
+
+/* Communicators in which messages are sent: a number that is the same on all members, and their ranks in
+ * MPI_COMM_WORLD. What creates one is collective over its parent, so the members count the same children.
+ * Others, and those for which there is no room, have the number 0 of MPI_COMM_WORLD, the first entry. */
+enum { COMMUNICATORS = 256 };
+static struct communicator {
+  MPI_Comm handle;
+  uint32_t used, children;
+  uint16_t number;
+  int32_t size;      /* 0: ranks are not known yet */
+  uint16_t *world;   /* by rank of whom messages are sent to */
+} communicators[COMMUNICATORS];
+
+static struct communicator *communicator_of(MPI_Comm c) {
+  static struct communicator *last = communicators;
+  if (c == MPI_COMM_WORLD) return communicators;
+  if (last->used && last->handle == c) return last;
+  uint32_t first = (uint32_t)(((uint64_t)(uintptr_t)c * 0x9E3779B97F4A7C15u) >> 56);
+  for (uint32_t i = 0; i < COMMUNICATORS; i++) {
+    struct communicator *entry = &communicators[(first + i) % COMMUNICATORS];
+    if (entry == communicators) continue;
+    if (!entry->used) *entry = (struct communicator){.handle = c, .used = 1};
+    if (entry->handle == c) return last = entry;
+  }
+  return NULL;
+}
+
+/* Numbers a communicator after its parent, and which of its children it is. */
+static void number_communicator(MPI_Comm parent, MPI_Comm child) {
+  struct communicator *from = communicator_of(parent), *made;
+  uint32_t place = from ? ++from->children : 0;
+  if (child != MPI_COMM_NULL && (made = communicator_of(child)) && from) made->number = (uint16_t)(mixed(from->number, place) >> 48 | 1);
+}
+
+/* What is kept of a communicator that is freed. Entries stay in use, so that those behind them are found. */
+static void forget_communicator(MPI_Comm c) {
+  kept_rank(c, FORGET, MPI_COMM_NULL);
+  relation_of(c, MPI_COMM_NULL);
+  struct communicator *entry = communicator_of(c);
+  if (!entry || entry == communicators) return;
+  free(entry->world);
+  *entry = (struct communicator){.handle = MPI_COMM_NULL, .used = 1};
+}
+
+/* A message as a record has it: the other rank in MPI_COMM_WORLD, and above it the channel, which stands for
+ * communicator and tag. Messages between two ranks in a channel are received in the order of sending. */
+#define NO_MESSAGE 0xfffeu     /* to or from nobody */
+#define UNKNOWN_MESSAGE 0xffffu
+
+static __attribute__((noinline)) uint32_t message_in(struct communicator *entry, int other, int tag) {
+  if (other == MPI_PROC_NULL) return NO_MESSAGE;
+  if (!entry || other < 0 || (entry != communicators && entry->handle == MPI_COMM_NULL)) return UNKNOWN_MESSAGE;
+  MPI_Comm c = entry->handle;
+  uint32_t rank = (uint32_t)other;
+  if (entry != communicators) {
+    if (!entry->size) {
+      MPI_Group theirs, all;
+      int size = 0;
+      entry->size = -1;
+      if (is_inter(c) ? PMPI_Comm_remote_group(c, &theirs) : PMPI_Comm_group(c, &theirs))
+        return UNKNOWN_MESSAGE;
+      if (!PMPI_Comm_group(MPI_COMM_WORLD, &all)) {
+        PMPI_Group_size(theirs, &size);
+        int *ranks = malloc(2 * (size_t)size * sizeof *ranks), *found = ranks + size;
+        entry->world = malloc((size_t)size * sizeof *entry->world);
+        for (int i = 0; ranks && i < size; i++) ranks[i] = i;
+        if (ranks && entry->world && !PMPI_Group_translate_ranks(theirs, size, ranks, all, found)) {
+          entry->size = size;
+          for (int i = 0; i < size; i++)
+            entry->world[i] = (uint16_t)(found[i] < 0 || found[i] >= (int)NO_MESSAGE ? UNKNOWN_MESSAGE : (unsigned)found[i]);
+        }
+        free(ranks);
+        PMPI_Group_free(&all);
+      }
+      PMPI_Group_free(&theirs);
+    }
+    rank = other < entry->size ? entry->world[other] : UNKNOWN_MESSAGE;
+  }
+  if (rank >= NO_MESSAGE) return UNKNOWN_MESSAGE;
+  return rank | (uint32_t)(uint16_t)((uint32_t)tag ^ (uint32_t)tag >> 16 ^ entry->number) << 16;
+}
+
+static uint32_t message_with(MPI_Comm c, int other, int tag) { return message_in(communicator_of(c), other, tag); }
+
+static inline int is_wild(int from, int tag) { return from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
+
+/* The message that was received, which a wildcard leaves to the status. */
+static inline uint32_t message_from(MPI_Comm c, int from, int tag, const MPI_Status *status) {
+  if (!is_wild(from, tag) || from == MPI_PROC_NULL) return message_with(c, from, tag);
+  return status == MPI_STATUS_IGNORE ? UNKNOWN_MESSAGE : message_with(c, status->MPI_SOURCE, status->MPI_TAG);
+}
+
+/* Lists the rank in MPI_COMM_WORLD of every rank of a communicator, -1 for none, which a record has. */
+void hindmost_world_ranks(MPI_Fint communicator, int size, int32_t rank[]) {
+  for (int i = 0; i < size; i++) {
+    uint32_t message = message_with(MPI_Comm_f2c(communicator), i, 0) & 0xffff;
+    rank[i] = message >= NO_MESSAGE ? -1 : (int32_t)message;
+  }
 }
 
 /* Finds the ranks to which a rank sends in a topology; returns their number. */

@@ -174,7 +174,8 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
     injection.iteration = iteration;
     injection.due = injection.law && !injection.at_calls;
   }
-  if (norm_memory && norms_seen++ < MOST_NORMS) norm_memory[norms_seen - 1] = norm;
+  if (norm_memory && norms_seen < MOST_NORMS) norm_memory[norms_seen] = norm;
+  norms_seen++;
   if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */
   return 0;
 }

@@ -2,14 +2,17 @@
  * one call of writev at the end of the file, which the kernel does not mix with those of other ranks. Included
  * once, by attached.h; harness/attach/raw.py reads it.
  *
- * What a rank could not write whole is passed over by the reader, with all later frames of the rank. */
+ * Behind a frame that a rank could not write whole the reader uses only its last one, RAW_END. */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
                 RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
-                RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_SOURCES };
+                RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_WORLD_RANKS };
 
 enum { RAW_MOST_BYTES = 1 << 30 }; /* of a frame: one call writes it */
 
@@ -24,7 +27,38 @@ struct raw_head {
 static struct {
   int fd, failure; /* fd: -1 if not open; failure: the number of the system's error, 0 if there was none */
   uint32_t frames, rank;
+  int busy, closed; /* busy: a thread writes; closed: the last frame is written */
+  int64_t bytes; /* written so far */
 } raw = {.fd = -1};
+
+/* ---- one writer ---- */
+
+enum { WRITER_PATIENCE_MS = 20000 };
+
+/* Frames that belong together are written between these two: by one thread at a time, which no signal
+ * interrupts. So what a signal ends has no frame by halves, whichever thread the signal comes in: its handler
+ * waits until the frames are whole. Returns whether this thread may write: not behind the last frame, and not
+ * where another thread hangs in a write. */
+static int begin_writing(sigset_t *before) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, before);
+  int waited_ms = 0;
+  while (__atomic_exchange_n(&raw.busy, 1, __ATOMIC_ACQUIRE)) {
+    if (waited_ms++ == WRITER_PATIENCE_MS) goto not_now;
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
+  if (!raw.closed) return 1;
+  __atomic_store_n(&raw.busy, 0, __ATOMIC_RELEASE);
+not_now:
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+  return 0;
+}
+
+static void end_writing(const sigset_t *before) {
+  __atomic_store_n(&raw.busy, 0, __ATOMIC_RELEASE);
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+}
 
 /* ---- CRC-32 as zlib's, eight bytes at a time ---- */
 
@@ -65,7 +99,8 @@ static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
   head.crc = crc_of(crc_of(0, &head, offsetof(struct raw_head, crc)), payload, bytes);
   do written = writev(raw.fd, parts, 2);
   while (written < 0 && errno == EINTR);
-  raw.frames++; /* not before: a signal that ends the program may have written its frames meanwhile */
+  raw.frames++;
+  if (written > 0) raw.bytes += written;
   if (written != (ssize_t)(sizeof head + bytes)) raw.failure = written < 0 ? errno : ENOSPC;
 }
 
@@ -74,6 +109,7 @@ static void raw_back_to(uint32_t frames) { raw_frame(RAW_BACK, &frames, sizeof f
 
 static void raw_close(void) {
   struct stat file;
+  raw.closed = 1;
   if (raw.fd < 0) return;
   if (!fstat(raw.fd, &file) && !file.st_nlink) raw.failure = ENOENT; /* it was removed meanwhile */
   fsync(raw.fd);
@@ -90,15 +126,15 @@ struct text {
   size_t size, room;
 };
 
-static char *text_spare; /* for the one text of a signal's handler, which must not ask for memory */
-static size_t text_spare_size;
+enum { SPARE_BYTES = 32 << 20 };
+static char *text_spare; /* SPARE_BYTES for the texts of a signal's handler, which must not ask for memory */
+static int text_uses_spare;
 
 static int text_room(struct text *text, size_t more) {
   if (text->size + more + 1 <= text->room) return 1;
-  if (text_spare) {
-    if (text->at && text->at != text_spare) return 0;
+  if (text_uses_spare) {
     text->at = text_spare;
-    text->room = text_spare_size;
+    text->room = SPARE_BYTES;
     return text->size + more + 1 <= text->room;
   }
   size_t room = 2 * (text->size + more) + 256;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ enum phase { HALO, WAIT, POST, OTHER, PHASES };
 
 /* How a call ended: it found nothing; it involved only some of the recorded ranks, or this one alone;
  * it completed a collective while an earlier one is still pending. */
-enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32 };
+enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32, FURTHER = 64, SENT = 128 };
 
 /* An interval of MPI (what < 0: minus one less the call's number), a detour that was injected (0), or an
  * instant in the stream of PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is
@@ -30,19 +31,21 @@ enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32 
 enum { DETOUR = 0 };
 struct record {
   int64_t begin_ns, end_ns;
-  int32_t what;
+  int16_t what;
+  uint16_t channel; /* of a message: its communicator and tag; see peers.h */
   int8_t phase;
   uint8_t flags;
   uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it or is needed;
-                     of a GROUP of a receipt, the sources whose messages it needs, a bit each */
+                     of a GROUP of messages, the other rank of one, which is SENT or received: those FURTHER messages that
+                     the call sends or receives are in records of no time before it */
 };
 
 #define CLASSES(X)                                                                                  \
-  X(SENDS) X(RECEIVES) X(LOOKS) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
+  X(SENDS) X(RECEIVES) X(PROBES) X(LOOKS) X(LOOKS_FOR) X(LOOKS_AT) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
   X(STARTS_NEIGHBOURS) X(PREPARES_SEND) X(PREPARES_PARTS) X(PREPARES_RECEIVE) X(PREPARES_NEIGHBOURS) X(MEETS)         \
   X(MEETS_AT_ROOT) X(MEETS_FROM_ROOT) X(MEETS_IN_ORDER) X(MEETS_SOME) X(MEETS_AT_WINDOW)            \
-  X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(STARTS_FROM_ROOT) X(STARTS_AT_ROOT) X(PREPARES_MEETING) \
-  X(TAKES) X(STARTS_TAKING) X(STARTS_EXCHANGE)                                                      \
+  X(CREATES) X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(STARTS_FROM_ROOT) X(STARTS_AT_ROOT) X(PREPARES_MEETING) \
+  X(TAKES) X(AWAITS) X(STARTS_TAKING) X(STARTS_EXCHANGE)                                                      \
   X(STARTS_ONE) X(STARTS_ALL) X(WAITS_ONE) X(WAITS_ALL) X(WAITS_ANY) X(WAITS_SOME) X(TESTS_ONE)     \
   X(TESTS_ALL) X(TESTS_ANY) X(TESTS_SOME) X(ASKS) X(FORGETS) X(TARGETS) X(STARTS_TARGET) X(EXPOSES) \
   X(ACCESSES) X(FILES) X(STARTS_FILE)
@@ -99,6 +102,7 @@ struct state {
   int64_t seen, capacity;           /* records requested, and room for records */
   int64_t phase_ns[PHASES];         /* running totals */
   int64_t foreign_calls;            /* MPI calls of threads that are not recorded */
+  int64_t foreign_threads;          /* how many these are */
   int64_t unknown_requests;         /* completed, of unknown purpose */
   int64_t between_polls_ns;         /* from calls that found nothing to the next one, without other calls */
   int64_t call_count[CALL_COUNT];   /* of each MPI call */
@@ -123,11 +127,16 @@ const volatile struct state *hindmost_state(void) { return state; }
 #include "clock.h"
 #include "contexts.h"
 
+/* The record is there before it is counted: a signal may end the program at any instant, and its handler
+ * writes what is counted, in this thread or another. */
 static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phase, int flags, int count) {
-  int64_t at = state->seen++;
-  if (at >= state->capacity) return;
-  if (record_contexts) record_contexts[at] = context_now;
-  records[at] = (struct record){begin_ns, end_ns, what, (int8_t)phase, (uint8_t)flags, (uint16_t)count};
+  int64_t at = state->seen;
+  if (at < state->capacity) {
+    if (record_contexts) record_contexts[at] = context_now;
+    records[at] = (struct record){begin_ns,     end_ns,         (int16_t)what,  (uint16_t)((uint32_t)count >> 16),
+                                  (int8_t)phase, (uint8_t)flags, (uint16_t)count};
+  }
+  __atomic_store_n(&state->seen, at + 1, __ATOMIC_RELEASE);
 }
 
 /* Record of a call that found nothing, which the next such call extends, and when that call ended. */
@@ -152,8 +161,8 @@ void hindmost_next_body(void) { idle_record = -1; }
 #include "counters.h"
 #include "live.h"
 #include "petsc_events.h"
-#include "requests.h"
 #include "peers.h"
+#include "requests.h"
 
 /* ---- interface to Python ---- */
 
@@ -171,10 +180,15 @@ static int64_t involuntary_switches(void) {
   return usage.ru_nivcsw;
 }
 
-/* How long this thread was ready to run and had no core, so far; -1 where the kernel does not tell. */
+static int recorded_thread; /* the kernel's number of the thread that began the last stretch */
+static int64_t switches_before, core_wait_before; /* its counts at the begin */
+
+/* How long that thread was ready to run and had no core, so far; -1 where the kernel does not tell, or the
+ * thread has ended. Any thread may ask. */
 static int64_t core_wait(void) {
   char text[96];
-  int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  snprintf(text, sizeof text, "/proc/self/task/%d/schedstat", recorded_thread);
+  int file = open(text, O_RDONLY | O_CLOEXEC);
   ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
   if (file >= 0) close(file);
   if (size <= 0) return -1;
@@ -184,9 +198,10 @@ static int64_t core_wait(void) {
   return strtoll(waited, NULL, 10);
 }
 
-static int64_t core_wait_since(int64_t before) {
-  int64_t after = before < 0 ? -1 : core_wait();
-  return after < 0 ? -1 : after - before;
+/* Its wait in this stretch; -1 if that is not known. */
+static int64_t core_wait_so_far(void) {
+  int64_t after = core_wait_before < 0 ? -1 : core_wait();
+  return after < core_wait_before ? -1 : after - core_wait_before;
 }
 
 #ifdef __GLIBC__
@@ -214,7 +229,8 @@ static void keep_status(void) {}
 /* Forgets what the last stretch has counted, and the calls that it left open. */
 static void clear_stretch(void) {
   state->seen = marks_seen = 0;
-  state->foreign_calls = state->unknown_requests = state->between_polls_ns = 0;
+  state->foreign_calls = state->foreign_threads = 0;
+  state->unknown_requests = state->between_polls_ns = 0;
   idle_record = -1;
   forget_peers();
   halo_depth = mpi_depth = 0;
@@ -227,8 +243,9 @@ static void clear_stretch(void) {
 /* Notes when a stretch begins, by the calendar and by the clock. */
 static void note_begin(void) {
   struct timespec calendar;
-  state->switches = -involuntary_switches();
-  state->core_wait_ns = core_wait();
+  recorded_thread = (int)syscall(SYS_gettid);
+  switches_before = involuntary_switches();
+  core_wait_before = core_wait();
   clock_gettime(CLOCK_REALTIME, &calendar);
   state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
   state->begin_ns = state->end_ns = now();
@@ -261,12 +278,14 @@ int hindmost_arm(MPI_Fint communicator) {
   return error;
 }
 
-void hindmost_disarm(void) {
-  state->end_ns = now();
+static void disarm(int64_t end_ns) {
   state->armed = stretch = 0;
-  state->switches += involuntary_switches();
-  state->core_wait_ns = core_wait_since(state->core_wait_ns);
+  state->end_ns = end_ns;
+  state->switches = involuntary_switches() - switches_before;
+  state->core_wait_ns = core_wait_so_far();
 }
+
+void hindmost_disarm(void) { disarm(now()); }
 
 /* Finds the offset of rank 0's clock to this rank's from the fastest of several round trips to rank 0;
  * half that trip is the uncertainty. Collective; never recorded. */

@@ -63,8 +63,8 @@ class Recording:
         The last that the solver reported to its monitors.
     other_s : dict of str to float
         Seconds in MPI calls of no known kind, by call.
-    sources : tuple of int
-        Ranks whose messages receipts need, by bit; see `RankEvents`.
+    world_ranks : tuple of int
+        Number of each rank in MPI_COMM_WORLD, as records of messages have it; empty: the same.
     mpi_seen : bool
         Whether the recorder intercepts MPI calls; if not, nothing is known of phases.
     activity_names : tuple of str
@@ -95,7 +95,7 @@ class Recording:
     lost: int = 0
     iterations: int = 0
     other_s: dict[str, float] = field(default_factory=dict)
-    sources: tuple[int, ...] = ()
+    world_ranks: tuple[int, ...] = ()
     mpi_seen: bool = True
     activity_names: tuple[str, ...] = ()
     activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))

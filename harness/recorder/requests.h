@@ -10,14 +10,16 @@
 
 enum request_kind { EXCHANGE = 1, MEETING, FILE_ACCESS };
 
-enum { REQUEST_PLACES = 1 << 14, WINDOW = 32, MOST_SETTLED = 4096, NO_PLACE = -1 };
+enum { REQUEST_PLACES = 1 << 14, WINDOW = 32, MOST_SETTLED = 4096 };
 
 static struct request {
   _Atomic uint64_t key;  /* the request's value; 0: free */
   int32_t active;        /* started and not completed; some MPIs share one value between requests */
   int16_t peer;          /* of a persistent send: its slot in the table of peers, or NO_PLACE */
   int8_t kind, persistent, flags; /* flags: of a collective, those of its communicator */
-  uint16_t needs;        /* of an exchange: the sources of its messages, see peers.h */
+  int8_t sends;          /* whether its message is one that is sent: nothing is needed to complete it */
+  int16_t wild;          /* of a receive with a wildcard: 1 + the place of its communicator in peers.h; else 0 */
+  uint32_t message;      /* of an exchange: see peers.h */
   int64_t bytes;         /* of a persistent send */
   int64_t serial;        /* of a collective: its number in the order of starts */
 } requests[REQUEST_PLACES];
@@ -65,24 +67,29 @@ static inline void count_start(struct request *r) {
   meetings_active++;
 }
 
-/* Stores a request that is active from now on. */
-static void request_started(MPI_Request request, enum request_kind kind, int flags, int needs) {
+/* Stores a request that is active from now on. What a thread starts that is not recorded has no place in the
+ * order of collectives: that of this thread, and of the communicator on all ranks, is not known. */
+static struct request *request_started(MPI_Request request, enum request_kind kind, int flags, uint32_t message) {
   int at = request_enter(request);
-  if (at == NO_PLACE) return;
+  if (at == NO_PLACE) return NULL;
+  if (stretch && own_stretch != stretch) flags |= ALONE;
   struct request *r = &requests[at];
   if (r->kind != (int8_t)kind || r->persistent) r->active = 0; /* formerly another request's value */
   r->kind = (int8_t)kind;
   r->persistent = 0;
   r->flags = (int8_t)flags;
-  r->needs = (uint16_t)(r->active > 0 ? r->needs | needs : needs);
+  r->message = r->active > 0 && r->message != message ? UNKNOWN_MESSAGE : message;
+  r->sends = 0;
+  r->wild = 0;
   count_start(r);
+  return r;
 }
 
 /* Stores a persistent request that is not yet started; for a send, with destination and bytes. */
-static void request_prepared(MPI_Request request, enum request_kind kind, int flags, int peer, int64_t bytes,
-                             int needs) {
+static struct request *request_prepared(MPI_Request request, enum request_kind kind, int flags, int peer, int64_t bytes,
+                                        uint32_t message) {
   int at = request_enter(request);
-  if (at == NO_PLACE) return;
+  if (at == NO_PLACE) return NULL;
   struct request *r = &requests[at];
   r->active = 0;
   r->kind = (int8_t)kind;
@@ -90,7 +97,16 @@ static void request_prepared(MPI_Request request, enum request_kind kind, int fl
   r->flags = (int8_t)flags;
   r->peer = (int16_t)peer;
   r->bytes = bytes;
-  r->needs = (uint16_t)needs;
+  r->message = message;
+  r->sends = 0;
+  r->wild = 0;
+  return r;
+}
+
+/* The message of a receive with a wildcard is known when it has come. */
+static inline void receives_any(struct request *r, MPI_Comm c, int from, int tag) {
+  struct communicator *entry = r && is_wild(from, tag) && from != MPI_PROC_NULL ? communicator_of(c) : NULL;
+  if (entry) r->wild = (int16_t)(1 + (entry - communicators));
 }
 
 static void request_forgotten(MPI_Request request) {
@@ -101,18 +117,20 @@ static void request_forgotten(MPI_Request request) {
 }
 
 /* The common kind of several requests: halo if any of them is halo. Null and inactive requests do not
- * count. Stores the slots of the first `room`; whether all are of this rank with itself. */
+ * count. Stores the slots of the first `room`; whether all are of this rank with itself; whether the
+ * status of any is needed. */
 static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, int places[], int *unknown,
-                                    int *whose) {
+                                    int *whose, int *wild) {
   int exchange = 0, meeting = 0, other = 0, strangers = 0;
-  *unknown = 0;
+  *unknown = *wild = 0;
   for (int64_t i = 0; i < n; i++) {
     int at = request_place(q[i]);
     if (i < room) places[i] = at;
     if (q[i] == MPI_REQUEST_NULL) continue;
     if (at == NO_PLACE) ++*unknown;
     else if (!requests[at].active) continue;
-    else if (requests[at].kind == EXCHANGE) exchange = 1, strangers |= !(requests[at].flags & OWN);
+    else if (requests[at].kind == EXCHANGE)
+      exchange = 1, strangers |= !(requests[at].flags & OWN), *wild |= requests[at].wild;
     else if (requests[at].kind == MEETING) meeting = 1;
     else other = 1;
   }
@@ -123,9 +141,10 @@ static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, 
 }
 
 /* Marks `done` requests as complete, those at the indices, or all if these are NULL. Returns the number
- * of collectives of several ranks among them; sets *late if an earlier one is still active, and adds the
- * sources of the messages to *needs. */
-static int requests_settled(const int places[], int room, int64_t done, const int *indices, int *late, int *needs) {
+ * of collectives of several ranks among them; sets *late if an earlier one is still active. Lists the
+ * messages that were received, unless that is NULL; statuses are asked for those with a wildcard. */
+static int requests_settled(const int places[], int room, int64_t done, const int *indices, int *late,
+                            uint32_t *messages, int *received, const MPI_Status *statuses) {
   int meetings = 0;
   int64_t newest = 0;
   for (int64_t i = 0; i < done; i++) {
@@ -133,7 +152,13 @@ static int requests_settled(const int places[], int room, int64_t done, const in
     if (which < 0 || which >= room || places[which] == NO_PLACE) continue;
     struct request *r = &requests[places[which]];
     if (r->active <= 0) continue;
-    *needs |= r->needs;
+    if (r->kind == EXCHANGE && !r->sends && messages) {
+      uint32_t message = r->message;
+      if (r->wild)
+        message = statuses ? message_in(&communicators[r->wild - 1], statuses[i].MPI_SOURCE, statuses[i].MPI_TAG)
+                           : UNKNOWN_MESSAGE;
+      if (message != NO_MESSAGE) messages[(*received)++] = message;
+    }
     if (r->kind == MEETING && !(r->flags & ALONE)) {
       meetings++;
       meetings_active--;
@@ -146,11 +171,11 @@ static int requests_settled(const int places[], int room, int64_t done, const in
 }
 
 /* The same for a call that completes all of them, more than there are slots to store. */
-static int requests_settled_early(int64_t n, const MPI_Request q[], int *late, int *needs) {
+static int requests_settled_early(int64_t n, const MPI_Request q[], int *late) {
   int meetings = 0, place;
   for (int64_t i = 0; i < n; i++) {
     place = request_place(q[i]);
-    meetings += requests_settled(&place, 1, 1, NULL, late, needs);
+    meetings += requests_settled(&place, 1, 1, NULL, late, NULL, NULL, NULL);
   }
   return meetings;
 }

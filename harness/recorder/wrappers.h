@@ -17,6 +17,7 @@ static int marking_call = NO_CALL;
 static int64_t marking_nth = 1;
 static void mark_at_call(int64_t end_ns);
 static void write_due_part(int64_t end_ns);
+static inline void note_pair(int64_t begin_ns, int32_t call, int flags);
 
 /* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
  * end at a call, those among a part of the ranks. */
@@ -42,12 +43,21 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   mpi_depth--;
   last_call = open_call;
   open_call = open_partner = -1;
+  note_pair(begin_ns, (int32_t)call, flags);
   if (marking_call == NO_CALL) return;
   if (marking_call == FIND_CALL) write_due_part(end_ns);
   if (flags & (PART | ALONE))
     calls_of_some[call]++;
   else if ((int)call == marking_call && !(flags & INCOMPLETE))
     mark_at_call(end_ns);
+}
+
+/* A call of a thread that is not recorded. */
+static void count_foreign(void) {
+  static _Thread_local int64_t counted; /* the last stretch in which this thread was counted */
+  __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+  if (counted != stretch) __atomic_fetch_add(&state->foreign_threads, 1, __ATOMIC_RELAXED);
+  counted = stretch;
 }
 
 /* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
@@ -60,7 +70,7 @@ static inline __attribute__((always_inline)) int enter(enum call call) {
   }
   if (mpi_depth) return 0;
   if (own_stretch != stretch) {
-    __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
+    count_foreign();
     return 0;
   }
   if (injection.at_calls) take_detour();
@@ -115,78 +125,121 @@ static inline int peer_prepared(MPI_Comm c, int to) {
 }
 
 /* Whether a message is one of this rank to itself: nobody else is waited for. */
-static inline int own(MPI_Comm c, int other) {
+static inline int own(int recorded, MPI_Comm c, int other) {
   int rank = -1, inter = 0;
-  if (open_call >= 0 && c == MPI_COMM_WORLD) open_partner = other;
+  if (recorded && other >= 0) open_partner = c == MPI_COMM_WORLD ? other : kept_rank(c, other, MPI_COMM_WORLD);
   if (other < 0 || PMPI_Comm_rank(c, &rank) || rank != other) return 0;
   return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
 }
 
 #define SENDS_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
-/* A receipt, or what sends and receives: of the group of those whose message it needs, if that is known. */
-static inline int receives(int recorded, int needs, int *flags) {
-  if (!recorded || needs == ANY_SOURCES) return 0;
+  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)), \
+         count = sends(recorded, c, to, tag, &flags), HALO)
+/* A call that sends or receives one message, if that is known: what its record has of it. */
+static inline int of_message(int recorded, uint32_t message, int *flags) {
+  if (!recorded || (message & 0xffff) == UNKNOWN_MESSAGE) return 0;
   *flags |= GROUP;
-  return needs;
+  return (int)message;
 }
 
-#define RECEIVES_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, from), count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
-#define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
+static inline int sends(int recorded, MPI_Comm c, int to, int tag, int *flags) {
+  if (!recorded) return 0;
+  *flags |= SENT;
+  return of_message(1, message_with(c, to, tag), flags);
+}
+
+/* A further message of a call, ahead of the record of the call: that may end an iteration. */
+static __attribute__((noinline)) void keep_further(int64_t begin_ns, enum call call, uint32_t message, int flags) {
+  if (halo_depth > 0) return;
+  int count = of_message(1, message, &flags);
+  keep(begin_ns, begin_ns, -1 - (int32_t)call, HALO, flags | FURTHER, count);
+}
+
+/* A status of one's own, where a wildcard needs it and the program asks for none. */
+#define ASK_STATUS(from, tag) \
+  MPI_Status status;          \
+  if (recorded && is_wild(from, tag) && z == MPI_STATUS_IGNORE) z = &status
+
+#define RECEIVES_(name, arguments)                                  \
+  AROUND(name, arguments, ASK_STATUS(from, tag); flags = own(recorded, c, from), \
+         count = of_message(recorded, message_from(c, from, tag, z), &flags), HALO)
+#define PROBES_(name, arguments) RECEIVES_(name, arguments)
+/* Takes a message that a probe has found. */
+#define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, count = of_message(recorded, NO_MESSAGE, &flags), HALO)
+#define AWAITS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
-#define EXCHANGES_(name, arguments) \
-  AROUND(name, arguments,                                                               \
-         (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t),         \
-          count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
-#define FILLS_(name, arguments) TAKES_(name, arguments)
+#define LOOKS_AT_(name, arguments)                                                                             \
+  AROUND(name, arguments, ASK_STATUS(from, tag), (flags = *f ? 0 : INCOMPLETE,                                 \
+         count = *f ? of_message(recorded, message_from(c, from, tag, z), &flags) : 0), HALO)
+#define LOOKS_FOR_(name, arguments) LOOKS_AT_(name, arguments)
+#define EXCHANGES_(name, arguments)                                                                               \
+  AROUND(name, arguments, ASK_STATUS(from, rtag);                                                                 \
+         (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),                                  \
+         if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | (own(recorded, c, to) & own(recorded, c, from))); \
+         count = of_message(recorded, message_from(c, from, rtag, z), &flags), HALO)
+#define FILLS_(name, arguments) AWAITS_(name, arguments)
 #define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
 #define STARTS_SEND_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags, 0), HALO)
+  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)),     \
+         (request_started(*q, EXCHANGE, flags, NO_MESSAGE), count = sends(recorded, c, to, tag, &flags)), HALO)
 #define STARTS_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
+  AROUND(name, arguments, flags = own(recorded, c, from),                                         \
+         receives_any(request_started(*q, EXCHANGE, flags, recorded ? message_with(c, from, tag) : UNKNOWN_MESSAGE), c, from, tag), HALO)
 #define STARTS_EXCHANGE_(name, arguments)                                                               \
-  AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)),       \
-         request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
-#define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
+  AROUND(name, arguments, (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),       \
+         (receives_any(request_started(*q, EXCHANGE, flags, recorded ? message_with(c, from, rtag) : UNKNOWN_MESSAGE), c, from, rtag), \
+          count = sends(recorded, c, to, tag, &flags)), HALO)
+#define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, NO_MESSAGE), HALO)
 #define STARTS_NEIGHBOURS_(name, arguments) \
-  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
+  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0, UNKNOWN_MESSAGE), HALO)
+/* Persistent requests may be older than what is recorded. */
+static inline uint32_t prepared(int recorded, MPI_Comm c, int other, int tag) {
+  return recorded || !stretch ? message_with(c, other, tag) : UNKNOWN_MESSAGE;
+}
+
+static inline void sends_prepared(struct request *r) {
+  if (r) r->sends = 1;
+}
+
 #define PREPARES_SEND_(name, arguments) \
   AROUND(name, arguments, NOTHING,      \
-         request_prepared(*q, EXCHANGE, own(c, to), peer_prepared(c, to), bytes_of(n, t), 0), HALO)
+         sends_prepared(request_prepared(*q, EXCHANGE, own(recorded, c, to), peer_prepared(c, to), bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
 #define PREPARES_PARTS_(name, arguments) \
   AROUND(name, arguments, NOTHING,       \
-         request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t), 0), HALO)
+         sends_prepared(request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
 #define PREPARES_RECEIVE_(name, arguments) \
   AROUND(name, arguments, NOTHING,         \
-         request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0, source_of(recorded || !stretch, c, from)), HALO)
+         receives_any(request_prepared(*q, EXCHANGE, own(recorded, c, from), NO_PEER, 0, prepared(recorded, c, from, tag)), c, from, tag), HALO)
 #define PREPARES_NEIGHBOURS_(name, arguments) \
-  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0, ANY_SOURCES), HALO)
+  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0, UNKNOWN_MESSAGE), HALO)
 
 /* ---- collectives ---- */
 
-/* Whether all recorded ranks take part, some of them, or this one alone. */
-static int flags_of_size(int size) { return size == recorded_size ? 0 : size == 1 ? ALONE : PART; }
-
+/* Whether all recorded ranks take part, some of them, or this one alone. As many need not be the same. */
 static int flags_of(int recorded, MPI_Comm c) {
   int size = 0;
-  return !recorded || PMPI_Comm_size(c, &size) ? 0 : flags_of_size(size);
+  if (!recorded || c == recorded_comm || PMPI_Comm_size(c, &size)) return 0;
+  return relation_of(c, recorded_comm) == SAME_RANKS ? 0 : size == 1 && !is_inter(c) ? ALONE : PART;
 }
 
 static int flags_of_window(int recorded, MPI_Win w) {
-  MPI_Group group;
-  int size = 0;
+  MPI_Group group, ours;
+  int size = 0, alike = MPI_UNEQUAL;
   if (!recorded || PMPI_Win_get_group(w, &group)) return 0;
   PMPI_Group_size(group, &size);
+  if (size == recorded_size && !PMPI_Comm_group(recorded_comm, &ours)) {
+    PMPI_Group_compare(group, ours, &alike);
+    PMPI_Group_free(&ours);
+  }
   PMPI_Group_free(&group);
-  return flags_of_size(size);
+  return alike != MPI_UNEQUAL ? 0 : size == 1 ? ALONE : PART;
 }
 
 /* Who waits for whom: a collective over some of the recorded ranks, or with a root, is of the group of
- * those that name the same rank for it. */
+ * those that name the same rank for it. Where others take part, it is not known. */
 static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) {
   if (!recorded || (*flags & ALONE)) return 0;
-  int found = kept_rank(c, rank, recorded_comm);
+  int found = relation_of(c, recorded_comm) == OTHER_RANKS ? -1 : kept_rank(c, rank, recorded_comm);
   if (found < 0 || found > UINT16_MAX) {
     *flags |= PART;
     return 0;
@@ -202,6 +255,10 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
          NOTHING, WAIT)
+#define CREATES_(name, arguments)                                                                           \
+  AROUND(name, arguments,                                                                                   \
+         (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
+         number_communicator(c, *d), WAIT)
 #define MEETS_AT_ROOT_(name, arguments) MEETS_GROUP(name, arguments, root)
 #define MEETS_FROM_ROOT_(name, arguments) MEETS_GROUP(name, arguments, root)
 #define MEETS_IN_ORDER_(name, arguments) MEETS_(name, arguments)
@@ -209,7 +266,7 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define MEETS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
 #define FREES_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
 #define FREES_(name, arguments) \
-  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), kept_rank(*c, FORGET, MPI_COMM_NULL)), NOTHING, WAIT)
+  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), forget_communicator(*c)), NOTHING, WAIT)
 #define STARTS_MEETING_(name, arguments)                   \
   AROUND(name, arguments, flags = flags_of(recorded, c),   \
          (request_started(*q, MEETING, flags, 0), count = 1), POST)
@@ -233,8 +290,10 @@ static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, i
 /* ---- requests ---- */
 
 /* Starts of persistent requests; those of collectives are counted. */
-static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[], int *flags, int *count) {
-  int exchanges = 0, meetings = 0, others = 0;
+static enum phase start_requests(int recorded, enum call call, int64_t n, const MPI_Request q[], int *flags, int *count) {
+  int exchanges = 0, meetings = 0, others = 0, sent = 0;
+  uint32_t message = NO_MESSAGE;
+  int64_t begin_ns = 0;
   for (int64_t i = 0; i < n; i++) {
     int at = request_place(q[i]);
     if (at == NO_PLACE) continue;
@@ -250,6 +309,13 @@ static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[],
     exchanges++;
     others += !(r->flags & OWN);
     if (counts_peers(recorded) && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
+    if (!recorded || !r->sends) continue;
+    if (sent++) keep_further(begin_ns = begin_ns ? begin_ns : now(), call, message, SENT | (r->flags & OWN));
+    message = r->message;
+  }
+  if (exchanges && !meetings && recorded) {
+    *flags |= SENT;
+    *count = of_message(1, message, flags);
   }
   if (exchanges && !others && !meetings) *flags |= OWN;
   return meetings && !exchanges ? POST : HALO;
@@ -257,7 +323,7 @@ static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[],
 
 #define STARTS(name, arguments, number)                                                \
   AROUND(name, arguments,                                                              \
-         enum phase started = start_requests(recorded, number, q, &flags, &count), NOTHING, started)
+         enum phase started = start_requests(recorded, called, number, q, &flags, &count), NOTHING, started)
 #define STARTS_ONE_(name, arguments) STARTS(name, arguments, 1)
 #define STARTS_ALL_(name, arguments) STARTS(name, arguments, n)
 
@@ -268,26 +334,33 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
  * and `which` their indices, NULL for all. */
 #define COMPLETES(name, arguments, number, early, done, which)                                   \
   {                                                                                              \
-    int recorded = enter(called), unknown, whose, late = 0, needs = 0;                            \
+    int recorded = enter(called), unknown, whose, wild, late = 0, received = 0;                    \
     int room = room_for(number), places[room];                                                   \
-    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &whose);             \
+    uint32_t messages[room];                                                                     \
+    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &whose, &wild);      \
+    MPI_Status statuses[recorded && wild ? room : 1];                                            \
+    int ignored = z == MPI_STATUS_IGNORE || z == MPI_STATUSES_IGNORE;                            \
+    if (recorded && wild && ignored && number <= room) z = statuses, ignored = 0;                \
     int count = early;                                                                           \
     int64_t begin_ns = recorded ? now() : 0;                                                     \
     int error = PMPI_##name arguments;                                                           \
     int64_t end_ns = recorded ? now() : 0, complete = error ? 0 : (done);                        \
-    count += requests_settled(places, room, complete, which, &late, &needs);                             \
+    count += requests_settled(places, room, complete, which, &late, recorded ? messages : NULL,  \
+                              &received, ignored ? NULL : z);                                    \
     if (recorded) {                                                                              \
       state->unknown_requests += unknown;                                                        \
       int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | whose;                         \
       if (phase == HALO && complete > 0 && !count && !unknown)                                   \
-        count = receives(1, needs, &flags);                                                      \
+        count = number > room ? 0 : of_message(1, received ? messages[0] : NO_MESSAGE, &flags);  \
+      for (int further = 1; further < received; further++)                                       \
+        keep_further(begin_ns, called, messages[further], whose);                                \
       finish(begin_ns, end_ns, called, phase, flags, count);                                    \
     }                                                                                            \
     return error;                                                                                \
   }
 #define WAITS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, 1, NULL)
 #define WAITS_ALL_(name, arguments) \
-  COMPLETES(name, arguments, n, requests_settled_early(n - room, q + room, &late, &needs), n, NULL)
+  COMPLETES(name, arguments, n, requests_settled_early(n - room, q + room, &late), n, NULL)
 #define WAITS_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *i != MPI_UNDEFINED, i)
 #define WAITS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
 #define TESTS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, *f != 0, NULL)
@@ -296,15 +369,15 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
 #define TESTS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
 /* Tests a request without completing it. */
 #define ASKS_(name, arguments)                                                          \
-  AROUND(name, arguments, int place; int unknown; int whose;                                    \
-         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &whose); (void)place, \
+  AROUND(name, arguments, int place; int unknown; int whose; int wild;                          \
+         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &whose, &wild); (void)place, \
          flags = INCOMPLETE, asked)
 #define FORGETS_(name, arguments) AROUND(name, arguments, request_forgotten(*q), NOTHING, HALO)
 
 /* ---- one-sided, and files ---- */
 
 #define TARGETS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
-#define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
+#define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, UNKNOWN_MESSAGE), HALO)
 #define EXPOSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
 #define ACCESSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
 #define FILES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)

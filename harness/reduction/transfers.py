@@ -38,7 +38,7 @@ def slow_transfers(
     edges = gather_edges(run.incoming, communicator)
     seen = EventsSeen.of([bodies])
     common, _ = common_events(lambda: [bodies], seen, edges, communicator)
-    if common is None or bodies.events is None:
+    if common is None or bodies.events is None or "behind" in common.known:
         return None
     events = common.of(0, bodies.events)
     block = EventBlock(

@@ -31,8 +31,6 @@ NOT_WORK = (*WAITING, "unclassified")
 
 NO_GROUP = -1
 """Instead of the rank that stands for the group of an event."""
-MOST_SOURCES = 31
-"""Ranks that the bits of an event may tell apart."""
 DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
 
 PART = "some MPI calls were among a part of the ranks"
@@ -70,13 +68,44 @@ class BodyKind(IntEnum):
     REPLACEMENT = 3
 
 
-PADDING = {"kind": 0, "work": 0, "duration": 0, "group": NO_GROUP, "needs": -1, "context": 0}
+MESSAGE = np.dtype(
+    [
+        ("body", "i4"),
+        ("event", "i4"),
+        ("rank", "i4"),
+        ("channel", "u2"),
+        ("sent", "?"),
+        ("found", "?"),
+        ("at_s", "f8"),
+    ]
+)
+"""A message that a rank sends or receives at an event of a body; both are -1 outside the bodies.
+
+``rank`` is the other rank, and ``channel`` stands for communicator and tag: messages between two
+ranks in one channel are received in the order of sending. ``found``: a probe found the message that
+is received later. ``at_s`` is on the common clock: when a send began, or a receipt ended.
+"""
+
+PADDING = {
+    "kind": 0,
+    "work": 0,
+    "duration": 0,
+    "group": NO_GROUP,
+    "needs": -1,
+    "behind": 0,
+    "context": 0,
+}
 """The arrays of `RankEvents`, and their values where there is no event, or nothing is known."""
 
 
 def nothing_known(name: str) -> NDArray[Any]:
     """Return what stands for an array of events of which nothing is known: shape (1, 1)."""
     return np.full((1, 1), PADDING[name], np.uint32 if name == "context" else np.int32)
+
+
+def no_messages() -> NDArray[np.void]:
+    """Return no message: structured array, shape (0,)."""
+    return np.empty(0, MESSAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +123,12 @@ class RankEvents:
         The rank that stands for those that take part in a collective: its root, or any of them if
         it is over some ranks only; `NO_GROUP` for other events.
     needs : int32 array, shape (body, event)
-        Whose messages a receipt needs: bit i for ``sources[i]``; -1, as for other events, where
-        that is not known.
-    sources : tuple of int
-        Ranks; -1 for one that takes no part.
+        Whose messages a receipt needs: 0 where they are among the ``messages``; -1, as for other
+        events, where that is not known.
+    behind : int32 array, shape (body, event)
+        See `hindmost.models.simulation.blocks.EventBlock`.
+    messages : structured array, shape (message,)
+        See `MESSAGE`; in the order of time.
     context : uint32 array, shape (body, event)
         Context of the first call of each event, by the run's `CallContexts`; 0 where it is not
         known.
@@ -108,12 +139,13 @@ class RankEvents:
     duration: NDArray[np.float32]
     group: NDArray[np.int32] = field(default_factory=partial(nothing_known, "group"))
     needs: NDArray[np.int32] = field(default_factory=partial(nothing_known, "needs"))
-    sources: tuple[int, ...] = ()
+    behind: NDArray[np.int32] = field(default_factory=partial(nothing_known, "behind"))
+    messages: NDArray[np.void] = field(default_factory=no_messages)
     context: NDArray[np.uint32] = field(default_factory=partial(nothing_known, "context"))
 
     def __post_init__(self) -> None:
         """Give all arrays their shape; what is not known takes no memory."""
-        for name in ("group", "needs", "context"):
+        for name in ("group", "needs", "behind", "context"):
             whole = np.broadcast_to(getattr(self, name), self.kind.shape)
             object.__setattr__(self, name, whole)
 
@@ -127,19 +159,10 @@ class RankEvents:
 
     def first(self, bodies: int) -> RankEvents:
         """Return the events of the first bodies."""
-        return replace(self, **{name: each[:bodies] for name, each in self.arrays().items()})
-
-    def needs_by(self, sources: Sequence[int]) -> NDArray[np.int32]:
-        """Return whose messages receipts need, bit i for another list of ranks."""
-        found = np.zeros(self.needs.shape, np.int32)
-        known = self.needs >= 0
-        for bit, rank in enumerate(self.sources):
-            needed = (self.needs >> bit) & 1 == 1
-            if rank in sources[:MOST_SOURCES]:
-                found |= needed.astype(np.int32) << sources.index(rank)
-            else:
-                known &= ~needed
-        return np.where(known, found, np.int32(-1))
+        messages = self.messages.copy()
+        messages["body"][messages["body"] >= bodies] = -1
+        arrays = {name: each[:bodies] for name, each in self.arrays().items()}
+        return replace(self, **arrays, messages=messages)
 
 
 BY_BODY = (

@@ -62,7 +62,7 @@ class PythonCode:
 
     file: str
     function: str
-    first_line: Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
+    first_line: Annotated[int, Meta(ge=0, le=(1 << 31) - 1)] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

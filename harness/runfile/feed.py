@@ -337,7 +337,9 @@ def find_feed(path: Path) -> Path:
     except OSError as error:
         raise DataError(f"{path} cannot be read as a folder: {error.strerror}.") from error
     if not files:
-        raise DataError(f"{path}: no live feed (*{SUFFIX}) found; start the run with --live.")
+        raise DataError(
+            f"{path} has no live feed (*{SUFFIX}): only 'hindmost run --live' writes one."
+        )
     return max(files, key=lambda each: each.stat().st_mtime_ns)
 
 

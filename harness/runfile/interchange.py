@@ -1,48 +1,25 @@
-"""Runs as the objects of other libraries: xarray and pandas."""
+"""Run files as the objects of other libraries: xarray and pandas."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from hindmost.extras import imported
 
-if TYPE_CHECKING:
-    from hindmost.harness.runfile.reader import Run
 
-
-def as_dataset(run: Run) -> Any:
-    """Return all variables of a run, read into memory: xarray.Dataset.
-
-    Raises
-    ------
-    MissingError
-        xarray or h5netcdf is not installed.
-    DamagedFileError
-        The file has changed since it was verified.
-    """
+def dataset_of(path: Path) -> Any:
+    """Return all variables of a run file, read into memory: xarray.Dataset."""
     imported("h5netcdf", what="Datasets", extra="notebook")
     xarray = imported("xarray", what="Datasets", extra="notebook")
-    with run.reading():
-        return xarray.load_dataset(run.path, engine="h5netcdf")
+    return xarray.load_dataset(path, engine="h5netcdf")
 
 
-def as_frame(run: Run) -> Any:
-    """Return a row for each body and rank: pandas.DataFrame.
-
-    The index has the levels ``iteration`` and ``rank``, the number of the rank in its job. The
-    columns are ``start`` and ``duration``, and one for each phase, in seconds.
-
-    Raises
-    ------
-    MissingError
-        pandas is not installed.
-    """
+def frame_of(columns: Mapping[str, NDArray[Any]], **levels: Iterable[int]) -> Any:
+    """Return columns, with a row for each combination of the levels: pandas.DataFrame."""
     pandas = imported("pandas", what="Frames", extra="notebook")
-    index = pandas.MultiIndex.from_product(
-        [range(run.bodies), run.kept_ranks], names=["iteration", "rank"]
-    )
-    phases = run.variable("phase_duration")
-    columns = {"start": run.starts.ravel(), "duration": run.durations.ravel()}
-    for at, name in enumerate(run.phases):
-        columns[f"{name} (phase)" if name in columns else name] = phases[:, :, at].ravel()
+    index = pandas.MultiIndex.from_product(levels.values(), names=list(levels))
     return pandas.DataFrame(columns, index=index)

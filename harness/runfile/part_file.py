@@ -25,9 +25,6 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.cycles import COUNTS, PULSE
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.schema import (
-    CHUNK_EVENTS,
-    CHUNK_ITERATIONS,
-    CHUNK_RANKS,
     FLAGS,
     SCHEMA,
     SUFFIX,
@@ -36,6 +33,7 @@ from hindmost.harness.runfile.schema import (
     VARIABLES,
     VERSION,
     Variable,
+    chunk_shape,
 )
 
 
@@ -126,7 +124,7 @@ def make_variables(
                 name,
                 data=np.arange(size, dtype="i4"),
                 maxshape=(limit,),
-                chunks=True if limit is None else None,
+                chunks=chunk_shape([name], sizes, 4) if limit is None else None,
             )
         scale.make_scale(name)
         scales[name] = scale
@@ -147,20 +145,15 @@ def make_variable(
 ) -> None:
     """Make one variable, on dimensions whose coordinates are there."""
     shape = tuple(sizes[name] for name in variable.dimensions)
-    chunk_of = {
-        **sizes,
-        **dict.fromkeys(UNLIMITED, CHUNK_ITERATIONS),
-        "rank": min(sizes["rank"], CHUNK_RANKS),
-    }
-    if "event" in sizes:  # bodies may have very many
-        chunk_of["event"] = max(1, min(sizes["event"], CHUNK_EVENTS))
     grows = any(name in UNLIMITED for name in variable.dimensions)
     dataset = file.create_dataset(
         variable.name,
         shape,
         variable.type,
         maxshape=tuple(None if name in UNLIMITED else sizes[name] for name in variable.dimensions),
-        chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
+        chunks=chunk_shape(variable.dimensions, sizes, np.dtype(variable.type).itemsize)
+        if grows
+        else None,
         fillvalue=np.nan if variable.type.startswith("f") else None,
     )
     attributes, dimensions = dataset.attrs, dataset.dims
@@ -291,6 +284,7 @@ BY_ROW = (
     "event_duration",
     "event_group",
     "event_needs",
+    "event_behind",
     "event_context",
     "activity_duration",
     "injected",

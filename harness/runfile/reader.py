@@ -19,7 +19,7 @@ from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
-from hindmost.harness.runfile.interchange import as_dataset, as_frame
+from hindmost.harness.runfile.interchange import dataset_of, frame_of
 from hindmost.harness.runfile.schema import (
     NAMED,
     SCHEMA,
@@ -106,7 +106,8 @@ class Run:
         MissingError
             xarray or h5netcdf is not installed.
         """
-        return as_dataset(self)
+        with self.reading():
+            return dataset_of(self.path)
 
     def to_pandas(self) -> Any:
         """Return a row for each body and rank: pandas.DataFrame, times in seconds.
@@ -119,7 +120,11 @@ class Run:
         MissingError
             pandas is not installed.
         """
-        return as_frame(self)
+        columns = {"start": self.starts.ravel(), "duration": self.durations.ravel()}
+        phases = self.variable("phase_duration")
+        for at, name in enumerate(self.phases):
+            columns[f"{name} (phase)" if name in columns else name] = phases[:, :, at].ravel()
+        return frame_of(columns, iteration=range(self.bodies), rank=self.kept_ranks)
 
     @property
     def reduced(self) -> bool:
@@ -279,8 +284,12 @@ class Run:
     def activity(self, name: str) -> NDArray[np.float64]:
         """Time of every body in one part of local work: float64, shape (iteration, rank), s."""
         if name not in self.activities:
-            remedy = "" if self.activities else ": run --activities records them"
-            raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}{remedy}.")
+            if not self.activities:
+                raise DataError(
+                    f"{self.path} has no activities: only 'hindmost run --activities' and "
+                    "record_ksp(..., activities=True) record them."
+                )
+            raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}.")
         with self.reading() as file:
             values = file["activity_duration"][:, :, self.activities.index(name)]
         return np.asarray(values, np.float64)

@@ -6,6 +6,7 @@ This is the one declaration: writers make the variables from it, `checks` refuse
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.bodies import BodyKind
@@ -20,9 +21,12 @@ receipts need."""
 
 SUFFIX = ".h5"
 
-CHUNK_ITERATIONS = 256
-CHUNK_RANKS = 1024
-CHUNK_EVENTS = 24
+CHUNK_BYTES = 1 << 18
+"""Of a chunk of a variable, if the variable has as many."""
+MOST_IN_CHUNK = {"rank": 1024, "event": 24}
+"""Entries of a chunk along a dimension whose chunks are larger: some readers want few of them."""
+MOST_ROWS = 256
+"""The same along other dimensions that may grow."""
 
 UNLIMITED = (
     *("iteration", "restart", "edge", "block", "block_edge"),
@@ -60,6 +64,36 @@ class Range:
         if isinstance(self.most, str):
             return {"rank": ranks - 1, "body": max(bodies, 1) - 1, "mesh": bodies}[self.most]
         return self.most
+
+
+def chunk_shape(
+    dimensions: Sequence[str], sizes: Mapping[str, int], itemsize: int
+) -> tuple[int, ...]:
+    """Return the shape of the chunks of a variable, of which a file has hardly more than its data.
+
+    Along each dimension all chunks are as long as each other, so that the last one is nearly full.
+    They are as long as is allowed, and longer where a chunk would be small.
+
+    Parameters
+    ----------
+    sizes : mapping of str to int
+        Of the dimensions.
+    itemsize : int
+        Bytes of a value.
+    """
+    longest = {
+        name: min(
+            max(sizes[name], 1),
+            MOST_IN_CHUNK.get(name, MOST_ROWS if name in UNLIMITED else sizes[name]),
+        )
+        for name in dimensions
+    }
+    for name in reversed(dimensions):
+        others = itemsize * math.prod(longest.values()) // longest[name]
+        longest[name] = max(longest[name], min(sizes[name], CHUNK_BYTES // others))
+    return tuple(
+        -(-max(sizes[name], 1) // -(-max(sizes[name], 1) // longest[name])) for name in dimensions
+    )
 
 
 TIME = Range(-ROUNDING_S, MOST_S)
@@ -225,9 +259,13 @@ VARIABLES = (
         "over some ranks; -1 otherwise. Of a non-blocking collective with a root, the one rank "
         "that a rank needs (itself: nobody)",
     ),
-    *declare("iteration rank event", "i4", "1", Range(-1), group="alone",
+    *declare("iteration rank event", "i4", "1", Range(-(1 << 31)), group="alone",
         event_needs="whose messages a receipt needs: bit i for the rank's i-th source in the order "
-        "of edges; -1 for all of them, and for other events",
+        "of edges; -1 for all of them, and for other events; -2 - i for the i-th alone",
+    ),
+    *declare("iteration rank event", "i4", "1", COUNT, group="alone",
+        event_behind="by how many sends the message that a receipt needs is behind the last one "
+        "before it, in the sequence of events",
     ),
     *declare("iteration rank event", "u4", "1", COUNT, group="alone",
         event_context="context of the first call of an event; 0 where it is not known",

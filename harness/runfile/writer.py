@@ -336,7 +336,8 @@ def columns_of(
         columns |= {"event_work": events.work, "event_duration": events.duration}
         columns |= {
             "event_group": events.group if "group" in common.known else None,
-            "event_needs": None if common.sources is None else events.needs,
+            "event_needs": events.needs if common.receipts else None,
+            "event_behind": events.behind if "behind" in common.known else None,
             "event_context": events.context if "context" in common.known else None,
         }
     if run.cycles is not None:

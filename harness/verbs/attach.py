@@ -5,13 +5,25 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
+import signal
+import socket
 import time
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
-from hindmost.harness.attach.environment import STATUS, export_lines, link_words, variables
+from hindmost.harness.attach.environment import (
+    PAIRS,
+    STATUS,
+    export_lines,
+    link_words,
+    variables,
+)
 from hindmost.harness.attach.outcome import (
     Outcome,
     cut_off,
@@ -20,6 +32,7 @@ from hindmost.harness.attach.outcome import (
     read_outcome,
     reports_gone,
     singletons,
+    tool_behind,
 )
 from hindmost.harness.attach.program import (
     PUT_OFF,
@@ -33,10 +46,18 @@ from hindmost.harness.attach.program import (
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
+from hindmost.processes import START, is_alive, stat_fields
 
+if TYPE_CHECKING:
+    from hindmost.harness.attach.stop import StopRequest
+
+FIRST_NODE = "node-0000000.raw"
+"""The raw file of the node of rank 0."""
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
+OWNER = "owner"
+"""Before the host, process and start of the one that removes a file when its program has ended."""
 BOARD = "board"
 """Before the file in which ranks tell each other that they are attached: the settings of rank 0."""
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -93,8 +114,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterate-at",
         default="",
         metavar="WHERE",
-        help="a loop of the program by its name; or an MPI function, at each Nth call of which an "
-        "iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of a PETSc program",
+        help="a loop of the program by its name, as app::Solver::step; or an MPI function, at each "
+        "Nth call of which an iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of "
+        "a PETSc program",
     )
     parser.add_argument(
         "--memory",
@@ -107,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="LAW",
         help="inject noise into what is recorded, as exponential:mean=50us; see 'hindmost run "
-        "--help'",
+        "--help-all'",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
@@ -118,6 +140,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="end the program S seconds after MPI_Init, by SIGTERM on every rank, and say in which "
         "call each rank was and for whom it waited (no limit)",
+    )
+    stop = parser.add_argument_group(
+        "stopping before the time is up",
+        "The program is told while its last safe iteration runs, by its own iterations so far.",
+    )
+    stop.add_argument(
+        "--stop-before",
+        default="",
+        metavar="TIME",
+        help="time after which the program must have ended, as 2h (the end of its Slurm job)",
+    )
+    stop.add_argument(
+        "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"
+    )
+    stop.add_argument("--stop-file", default="", metavar="PATH", help="tell it by making this file")
+    stop.add_argument(
+        "--end-takes",
+        default="",
+        metavar="TIME",
+        help="time to keep free for the end of the program, beside a checkpoint (30s)",
     )
     parser.add_argument(
         "--mpicc",
@@ -211,10 +253,28 @@ def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")
     try:
-        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{text}")
+        owner = "" if arguments.print else owner_line()  # of a script's, the script has them
+        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}{text}")
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     return library
+
+
+def owner_line() -> str:
+    """Return a line by which others see whether this process still runs."""
+    return f"{OWNER} {socket.gethostname()} {os.getpid()} {stat_fields()[START]}\n"
+
+
+def clear_left(out: Path) -> None:
+    """Remove the files of a process of this host that was killed before it could."""
+    for path in out.glob(f"{SETTINGS_PREFIX}*"):
+        with suppress(OSError, UnicodeDecodeError):
+            found = re.search(rf"^{OWNER} (\S+) (\d+) (\d+)$", path.read_text(), re.MULTILINE)
+            if found is None or found[1] != socket.gethostname():
+                continue
+            process = int(found[2])
+            if not is_alive(process) or stat_fields(process)[START] != found[3]:
+                path.unlink()
 
 
 def print_environment(arguments: argparse.Namespace) -> int:
@@ -250,11 +310,14 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     if not mine.launcher:  # nobody else looks for them
         settings = settings.with_name(f"{settings.stem}-{own}{SETTINGS_SUFFIX}")
     told = settings.with_name(f"{settings.stem}-{own}.status")
+    stop = stop_request(arguments)
     try:
         library = prepare(arguments, settings)
         told.touch(mode=0o600)
+        told.write_text(owner_line())
+        clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        ended = run_program(program, {**original, **added}, blocked)
+        ended = run_in_time(program, {**original, **added}, blocked, told, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
@@ -271,6 +334,40 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     return end_as(ended.status) if ended.status else failed
 
 
+def stop_request(arguments: argparse.Namespace) -> StopRequest | None:
+    """Return how the program is to be told to stop; None if it is not to be."""
+    from hindmost.harness.attach.stop import StopRequest
+
+    return StopRequest.of(
+        arguments.stop_before, arguments.signal, arguments.stop_file, arguments.end_takes
+    )
+
+
+def run_in_time(
+    program: list[str],
+    environment: dict[str, str],
+    blocked: set[signal.Signals],
+    told: Path,
+    request: StopRequest | None,
+) -> Ended:
+    """Run the program; tell it to stop before its time is up, if that is asked for."""
+    if request is None:
+        return run_program(program, environment, blocked)
+    from hindmost.harness.attach.pairs import PairsPage
+    from hindmost.harness.attach.stop import POLL_S, StopInTime
+
+    def raw_file() -> Path | None:
+        processes = read_outcome(told).processes
+        return processes[0].folder / FIRST_NODE if processes else None
+
+    with TemporaryDirectory(prefix="hindmost-") as folder:
+        path = Path(folder) / "pairs"
+        watch = StopInTime(request=request, page=PairsPage(path), say=warn, raw_file=raw_file)
+        ended = run_program(program, {**environment, PAIRS: str(path)}, blocked, watch.poll, POLL_S)
+        watch.end(ended.status)
+    return ended
+
+
 def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int:
     """Convert what was recorded and say what was not.
 
@@ -281,6 +378,8 @@ def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int
         warn(reason)
     if not outcome.processes:
         return MissingError.exit_status
+    if outcome.behind:
+        warn(tool_behind(outcome.behind))
     mine = assigned_rank()
     alone = singletons(outcome, Path(ended.words[0]).name, mine)
     if alone:

@@ -15,7 +15,7 @@ from hindmost.text import counted
 
 EXAMPLES = f"""\
 examples:
-  hindmost study collect gmres-noise/ && hindmost fit gmres-noise/collected
+  hindmost study collect gmres-noise/ && hindmost report gmres-noise/collected
   hindmost study collect gmres-noise/ --out runs
 
 Files are hard links to those of the study where the file system allows it, else copies. {TABLE}
@@ -55,7 +55,7 @@ def perform(arguments: argparse.Namespace) -> int:
             here = shell_word(arguments.folder)
             write_lines(f"next: hindmost study submit {here}, to submit the remaining runs")
         else:
-            line = study.plan.collect or "hindmost fit {runs}"
+            line = study.plan.collect or "hindmost report {runs} --out {runs}/report.html"
             write_lines(f"next: {line.replace('{runs}', shell_word(out))}")
     if not missing:
         return 0

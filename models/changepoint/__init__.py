@@ -2,6 +2,7 @@
 
 from hindmost.models.changepoint.changes import (
     ChangePoint,
+    Jump,
     OutlierRun,
     Regime,
     Trend,
@@ -20,6 +21,7 @@ __all__ = [
     "ChangePoint",
     "Detection",
     "Event",
+    "Jump",
     "OutlierRun",
     "Regime",
     "Trend",

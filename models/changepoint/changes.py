@@ -43,6 +43,10 @@ class Effect:
         Relative.
     effect_interval : (float, float)
     p_value : float
+        Of the test at this place.
+    p_anywhere : float
+        The same, times the number of places that were searched for it (Bonferroni): what is
+        printed.
     """
 
     before: float
@@ -50,6 +54,7 @@ class Effect:
     effect: float
     effect_interval: tuple[float, float]
     p_value: float
+    p_anywhere: float = 1.0
 
     @property
     def effect_percent(self) -> float:
@@ -77,33 +82,32 @@ class ChangePoint(Effect):
         Contains the first observation of the new level with probability ``level``.
     level : float
         Probability of the intervals.
-    p_anywhere : float
-        The p-value of the test of both levels at this place, which was searched for, times the
-        number of places (Bonferroni).
     seen : int
         Number of the last consecutive passes that find it, up to ``needed``; older changes count as
         confirmed.
     needed : int
         Number of passes that confirm it.
+    by_chance : bool
+        Whether so many series are judged together that one of them may show it by chance.
     """
 
     index: int
     time: float
     interval: tuple[int, int]
     level: float
-    p_anywhere: float
     seen: int
     needed: int
+    by_chance: bool = False
 
     JSON = (
         "before after effect_percent effect_interval_percent p_value p_anywhere verdict index "
-        "confirmed"
+        "confirmed by_chance"
     )
 
     @property
     def confirmed(self) -> bool:
-        """Whether enough consecutive passes find it."""
-        return self.seen >= self.needed
+        """Whether enough consecutive passes find it, and chance does not explain it."""
+        return self.seen >= self.needed and not self.by_chance
 
     @property
     def last(self) -> int:
@@ -113,17 +117,58 @@ class ChangePoint(Effect):
     def explain(self) -> str:
         """Return it in words."""
         first, last = self.interval
-        state = "confirmed" if self.confirmed else f"found in {self.seen} of {self.needed} passes"
+        state = "confirmed" if self.confirmed else self.progress
         return (
             f"{signed_percent(self.effect, self.effect_interval)} from observation {self.index} "
             f"({first} to {last}) on: {self.before:.4g} to {self.after:.4g}; "
-            f"{p_words(self.p_value)}; {state}."
+            f"{p_words(self.p_anywhere)}; {state}."
         )
+
+    @property
+    def progress(self) -> str:
+        """What it still lacks to be confirmed, in words."""
+        if self.by_chance:
+            return "among so many series, one may show this by chance"
+        return f"found on {self.seen} of {self.needed} consecutive nights"
 
     @property
     def verdict(self) -> str:
         """The kind of change: "step"."""
         return "step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jump(ChangePoint):
+    """The newest observations far from the level, too few to tell a step from outliers.
+
+    ``seen`` and ``needed`` count nights.
+
+    Attributes
+    ----------
+    precedents : int
+        Earlier runs of outliers as far off, in the same direction: these returned to the level.
+    """
+
+    precedents: int
+
+    @property
+    def confirmed(self) -> bool:
+        """Never: it may still be an outlier."""
+        return False
+
+    @property
+    def progress(self) -> str:
+        """What it still lacks to be confirmed, in words."""
+        words = f"on {self.seen} of {self.needed} nights"
+        if self.precedents:
+            runs = "run" if self.precedents == 1 else "runs"
+            words = f"{words}; {self.precedents} earlier {runs} as far off returned"
+        return words
+
+    @property
+    def verdict(self) -> str:
+        """The kind of change: "jump"."""
+        return "jump"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +244,7 @@ class Trend(Effect):
     start: int
     stop: int
 
-    JSON = "before after effect_percent effect_interval_percent p_value verdict"
+    JSON = "before after effect_percent effect_interval_percent p_value p_anywhere verdict"
 
     @property
     def index(self) -> int:

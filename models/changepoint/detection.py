@@ -4,10 +4,14 @@ One set of rules serves the Python API, the command, pages and mails. A change f
 the worse, confirmed, not undone since and not acknowledged; it warns while it is not confirmed. A
 drift warns where it is for the worse by more than `DRIFT` for certain. Whether a rise is for the
 worse depends on the series: on times it is, on rates it is not.
+
+A series passes if it was judged up to its last days, nothing in it is open, and its newest nights
+do not wait for confirmation. What could not have been seen in these days is `visible_step`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,6 +19,7 @@ from typing import ClassVar
 from hindmost.models.changepoint.changes import (
     ChangePoint,
     Finding,
+    Jump,
     OutlierRun,
     Regime,
     Trend,
@@ -26,9 +31,10 @@ RECOVERED = 0.5
 """A change or drift counts as undone once the level keeps this share of it, or less."""
 LASTING = 0.1
 """It does not count as undone while the level differs from that before it by this share or more."""
-PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
-VERDICTS = (FAIL, WARN, PASS, UNKNOWN)
-"""The worst first; "unknown" where nothing could be judged."""
+PASS, WARN, FAIL, OPEN, UNKNOWN = "pass", "warn", "fail", "open", "unknown"
+VERDICTS = (FAIL, WARN, OPEN, PASS, UNKNOWN)
+"""The worst first; "open" where only an older change is, "unknown" where nothing could be
+judged."""
 DRIFT = 0.05
 """A drift warns where the series is worse by more than this share, for certain."""
 LONG_RUN = 7
@@ -55,6 +61,11 @@ class Detection:
     regimes : tuple of Regime
     outliers : tuple of OutlierRun
     trends : tuple of Trend
+    jump : Jump or None
+        The newest observations, if they are far from the level.
+    visible_steps : tuple of float
+        The relative step that is as likely to be found as to be missed, if the last 1, 2, ...
+        observations are at a new level; empty where the method does not tell.
     correlation : float
         AR(1) coefficient of the noise.
     too_short : int
@@ -69,13 +80,15 @@ class Detection:
     regimes: tuple[Regime, ...] = ()
     outliers: tuple[OutlierRun, ...] = ()
     trends: tuple[Trend, ...] = ()
+    jump: Jump | None = None
+    visible_steps: tuple[float, ...] = ()
     correlation: float = 0.0
     too_short: int = 0
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The changes, then the drifts."""
-        return (*self.changes, *self.trends)
+        """The changes, then the drifts, then the newest jump."""
+        return (*self.changes, *self.trends, *([] if self.jump is None else [self.jump]))
 
     @property
     def level_now(self) -> float:
@@ -91,6 +104,8 @@ class Detection:
         After a spike, half is not enough: the level must be near that before it.
         """
         before, after = finding.before, finding.after
+        if isinstance(finding, Jump):
+            return False
         if after == before:
             return True
         kept = (self.level_now - before) / (after - before)
@@ -98,7 +113,7 @@ class Detection:
         return kept <= 0.0 or (kept <= RECOVERED and max(ratio, 1.0 / ratio) < 1.0 + LASTING)
 
     def status(self, last: float = RECENT) -> str:
-        """Return the verdict on the last days: "fail", "warn", "pass" or "unknown".
+        """Return the verdict on the last days, one of `VERDICTS`.
 
         Parameters
         ----------
@@ -201,6 +216,8 @@ class Verdicts:
     def recent(self, since: float) -> tuple[Finding, ...]:
         """Return the changes after a time, and the drifts that end after it, the newest first.
 
+        A jump of the newest nights belongs to them if it is for the worse.
+
         A slowdown that was mostly undone after it, soon after it began, but not to the level
         before, belongs to them: without it, a spike would hide the slowdown that it leaves.
         """
@@ -211,8 +228,12 @@ class Verdicts:
             soon = self.times[after.index] - self.times[before.index] <= RECENT * self.DAY
             if soon and not self.is_worse(after) and self.is_open(before):
                 first -= 1
-        drifts = [each for each in self.detection.trends if self.times[each.last] > since]
-        return newest_first([*changes[first:], *drifts])
+        others: list[Finding] = [*self.detection.trends]
+        jump = self.detection.jump
+        if jump is not None and self.is_worse(jump):
+            others.append(jump)
+        late = [each for each in others if self.times[each.last] > since]
+        return newest_first([*changes[first:], *late])
 
     def open_before(self, since: float) -> tuple[Finding, ...]:
         """Return the open changes and drifts up to a time, the newest first.
@@ -243,10 +264,25 @@ class Verdicts:
     def status(self, since: float) -> str:
         """Return the worst verdict on what happened after a time.
 
-        The verdicts on its changes and drifts; "unknown" for a series that is too short to judge,
-        has no result after that time, or whose last observations cannot be judged.
+        The verdicts on its changes and drifts, "open" where only older ones are; "unknown" for a
+        series that is too short to judge, has no result after that time, or whose last observations
+        cannot be judged.
         """
         if self.detection.too_short or self.is_silent(since):
             return UNKNOWN
         verdict = worst(self.verdict_on(change) for change in self.recent(since))
-        return UNKNOWN if verdict == PASS and self.is_unjudged(since) else verdict
+        if verdict == PASS and self.is_unjudged(since):
+            return UNKNOWN
+        return OPEN if verdict == PASS and self.open_before(since) else verdict
+
+    def visible_step(self, since: float) -> float:
+        """Return the relative step after a time that is as likely to be found as to be missed.
+
+        Infinite if there are too few observations after it to find one; NaN if the method does not
+        tell.
+        """
+        steps = self.detection.visible_steps
+        if not steps:
+            return math.nan
+        after = sum(time > since for time in self.times)
+        return min(steps[:after], default=math.inf)

@@ -174,7 +174,7 @@ def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[E
     """Return how a change differs from what was reported, and why."""
     found: list[tuple[EventKind, str]] = []
     if old is None:
-        words = f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}"
+        words = f"{p_words(change.p_anywhere)}, {change.before:.4g} to {change.after:.4g}"
         found.append((SEEN, words))
     elif change.time != old.time:
         first, last = change.interval

@@ -260,7 +260,7 @@ def body_times(times: SolveTimes) -> tuple[NDArray[np.float64], bool]:
     if slowest not in kept:
         raise DataError(
             f"Ranks do not wait for each other in every iteration, so the solve lasts as long as "
-            f"rank {slowest}, which has no full records. Run without --keep to predict from it."
+            f"rank {slowest}, which has no full records. Record those of all ranks."
         )
     column = int(np.searchsorted(kept, slowest))
     return np.concatenate([times.durations_in(rows)[:, column] for rows in times.blocks()]), True

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError
 from hindmost.models.laws.sample import Sample
-
-if TYPE_CHECKING:
-    from hindmost.models.noise.times import IterationTimes, SolveTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,33 +26,6 @@ class Digest:
     slowest: NDArray[np.float64]
     middle: NDArray[np.float64]
     sample: Sample
-
-    @classmethod
-    def of(cls, times: SolveTimes) -> Digest:
-        """Read a solve once.
-
-        Raises
-        ------
-        DataError
-            All bodies only fill a pipeline.
-        """
-        if times.fill.all():
-            raise DataError(f"All {times.iterations} iterations only fill a pipeline; record more.")
-        if times.all_ranks is not None:
-            return times.all_ranks.digest
-        fastest, slowest, middle = np.empty((3, times.iterations))
-
-        def fitted() -> Iterator[IterationTimes]:
-            for rows in times.blocks():
-                block = times.durations_in(rows)
-                block.min(axis=1, out=fastest[rows])
-                block.max(axis=1, out=slowest[rows])
-                block.mean(axis=1, out=middle[rows])
-                fill = times.fill[rows]
-                yield block if not fill.any() else block[~fill]
-
-        sample = Sample.from_blocks(fitted())
-        return cls(fastest=fastest, slowest=slowest, middle=middle, sample=sample)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

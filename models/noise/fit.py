@@ -64,8 +64,8 @@ MODELS: Registry[NoiseModel] = Registry(
 """Models that need no more than times; max-plus and the best of all laws are fitted apart."""
 BEST = "stationary-best"
 NEEDS_BODIES = (
-    "It reads the iterations of every rank, but only some ranks have full records. Run without "
-    "--keep."
+    "It reads the iterations of every rank, but only some ranks have full records. Record those of "
+    "all."
 )
 
 
@@ -99,7 +99,7 @@ def fit_models(
     families : bool
         Search scipy's families for the best law, which takes a few seconds.
     """
-    digest = Digest.of(times)
+    digest = times.digest()
     table: dict[str, Fit] = {
         model.name: model.fit for model in MODELS if not (model.blocking_only and times.pipelined)
     }

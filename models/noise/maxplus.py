@@ -192,6 +192,7 @@ class Replay:
                 duration=part.duration,
                 absent=part.absent,
                 group=part.group,
+                behind=part.behind,
             )
 
 

@@ -56,7 +56,7 @@ class MeanWork:
 
 def fit_mean_work(times: SolveTimes, digest: Digest | None = None) -> MeanWork:
     """Take mean and deviation of all bodies."""
-    digest = digest or Digest.of(times)
+    digest = digest or times.digest()
     return MeanWork(
         bodies=times.iterations,
         mean_s=float(digest.middle.mean()),
@@ -109,7 +109,7 @@ def fit_bound(
     digest: Digest | None,
 ) -> MaximumBound:
     """Apply a bound to the bodies of a solve."""
-    sample = (digest or Digest.of(times)).sample
+    sample = (digest or times.digest()).sample
     return MaximumBound(
         name=name,
         bodies=times.iterations,

@@ -80,7 +80,7 @@ class Stationary:
 
 def fit_stationary(times: SolveTimes, digest: Digest | None = None) -> Stationary:
     """Fit a Johnson SU law to all bodies except those that fill a pipeline (prologue)."""
-    sample = (digest or Digest.of(times)).sample
+    sample = (digest or times.digest()).sample
     return stationary("stationary-johnsonsu", fit_johnsonsu(sample), times, sample)
 
 
@@ -92,7 +92,7 @@ def fit_stationary_nct(times: SolveTimes, digest: Digest | None = None) -> Stati
     DataError
         No such law, or one without a finite variance.
     """
-    sample = (digest or Digest.of(times)).sample
+    sample = (digest or times.digest()).sample
     return stationary("stationary-nct", fit_nct(sample), times, sample)
 
 

@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.digest import AllRanks
-from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
+from hindmost.models.laws.sample import Sample
+from hindmost.models.noise.digest import AllRanks, Digest
+from hindmost.models.simulation.blocks import (
+    EventBlock,
+    absent_ranks,
+    cycles_of_unknown,
+    whole_bodies,
+)
 
 IterationTimes = NDArray[np.float64]
 """float64 array, shape (iteration, rank), seconds."""
@@ -42,7 +48,7 @@ class Events:
     work : Rows, float, shape (iteration, rank, event), seconds
         Own work before an event.
     duration : Rows, float, shape (iteration, rank, event), seconds
-    group : int array, shape (iteration, rank, event), or None
+    group, behind : int array, shape (iteration, rank, event), or None
         See `hindmost.models.simulation.blocks.EventBlock`.
     """
 
@@ -50,6 +56,7 @@ class Events:
     work: Rows
     duration: Rows
     group: Rows | None = None
+    behind: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +194,32 @@ class SolveTimes:
         """The bodies that laws are fitted to: all except those that only fill a pipeline."""
         return self.durations[:][~self.fill]
 
+    def digest(self) -> Digest:
+        """Read the solve once; return the statistics that models of whole bodies need.
+
+        Raises
+        ------
+        DataError
+            All bodies only fill a pipeline.
+        """
+        if self.fill.all():
+            raise DataError(f"All {self.iterations} iterations only fill a pipeline; record more.")
+        if self.all_ranks is not None:
+            return self.all_ranks.digest
+        fastest, slowest, middle = np.empty((3, self.iterations))
+
+        def fitted() -> Iterator[IterationTimes]:
+            for rows in self.blocks():
+                block = self.durations_in(rows)
+                block.min(axis=1, out=fastest[rows])
+                block.max(axis=1, out=slowest[rows])
+                block.mean(axis=1, out=middle[rows])
+                fill = self.fill[rows]
+                yield block if not fill.any() else block[~fill]
+
+        sample = Sample.from_blocks(fitted())
+        return Digest(fastest=fastest, slowest=slowest, middle=middle, sample=sample)
+
     def event_block(self, rows: slice) -> EventBlock:
         """Return the events of some bodies; those of whole bodies if none were recorded."""
         if self.events is None:
@@ -199,9 +232,10 @@ class SolveTimes:
             work=before,
             duration=inside,
             rest=rest,
-            cycle_begins=self.cycle_begins[rows],
+            cycle_begins=self.cycle_begins[rows] | cycles_of_unknown(self.events.kind)[rows],
             absent=absent_ranks(self.events.kind[rows], before, inside),
             group=None if self.events.group is None else self.events.group[rows],
+            behind=None if self.events.behind is None else self.events.behind[rows],
         )
 
 

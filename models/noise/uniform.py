@@ -79,7 +79,7 @@ class NonStationary:
 
 def fit_nonstationary(times: SolveTimes, digest: Digest | None = None) -> NonStationary:
     """Take the fastest and the slowest rank of every iteration."""
-    digest = digest or Digest.of(times)
+    digest = digest or times.digest()
     return NonStationary(
         least=digest.fastest,
         span=digest.slowest - digest.fastest,
@@ -170,7 +170,7 @@ def fit_redrawn_uniform(times: SolveTimes, digest: Digest | None = None) -> Redr
     DataError
         A single rank, only bodies that fill a pipeline, or a_k or s_k that have no law.
     """
-    digest = digest or Digest.of(times)
+    digest = digest or times.digest()
     kept = ~times.fill
     if times.ranks < 2:
         raise DataError(f"{times.ranks} rank has no span s_k from fastest to slowest; it needs 2.")

@@ -21,6 +21,9 @@ Repetitions within one run scatter less than runs do, so that a factor of 2 or 3
 LEAST_OFF = 0.05
 """Share of a value by which it is off at some point as well: less is accurate enough, however small
 the scatter is."""
+FACTOR_OFF = 1.5
+"""Factor by which a function is off at some point that does not fit, whatever the repetitions say,
+unless the noise is additive: beside that, small values are far off by chance."""
 
 
 Values = NDArray[np.float64]
@@ -116,25 +119,36 @@ class Misfit:
         The point at which it is farthest off, in standard errors.
     off : float
         By how much there, as a share of the value.
+    factor : float
+        By what factor, above 1; infinite where the function is not above 0.
     ratio : float
-        Root mean square of its distances from the values, in standard errors.
+        Root mean square of its distances from the values, in standard errors; NaN where nothing
+        was repeated.
     """
 
     at: tuple[float, ...]
     off: float
+    factor: float
     ratio: float
 
-    JSON = "at off standard_errors=ratio"
+    JSON = "at off standard_errors"
+
+    def standard_errors(self) -> float | None:
+        """Return `ratio` for JSON, which has no NaN."""
+        return None if np.isnan(self.ratio) else self.ratio
 
     def explain(self, parameters: tuple[str, ...]) -> str:
         """Say how far it is off, and where."""
         place = ", ".join(
             f"{name} = {value:.12g}" for name, value in zip(parameters, self.at, strict=True)
         )
-        return (
-            f"the model does not fit: it is off by {percent(self.off)} at {place}, and on average "
-            f"by {self.ratio:.2g} times the standard error of the repetitions"
-        )
+        much = percent(self.off)
+        if FACTOR_OFF <= self.factor < np.inf:
+            much = f"a factor of {self.factor:.2g}"
+        said = f"the model does not fit: it is off by {much} at {place}"
+        if self.ratio >= FAR_OFF:
+            said += f", and on average by {self.ratio:.2g} times the standard error of repetitions"
+        return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +230,14 @@ class ScalingModel:
         return float(200.0 * off.mean())
 
     @property
+    def largest_miss(self) -> float:
+        """Factor, 1 or more, by which the function is off where it is farthest off.
+
+        Infinite where it is not above 0 and the value is.
+        """
+        return float(factors_off(self.form(self.points), self.values).max())
+
+    @property
     def adjusted_r2(self) -> float:
         """Share of the variance that the function explains, adjusted for its number of terms."""
         count = self.values.size
@@ -257,7 +279,7 @@ class ScalingModel:
         return "; ".join([self._growth(), *self.doubts()])
 
     def _growth(self) -> str:
-        if self._scattered():
+        if self._scattered() or self.misfit:
             low, high = self.values.min(), self.values.max()
             return f"between {low:.4g} and {high:.4g} over {self.values.size} points"
         if not self.form.terms:
@@ -294,7 +316,7 @@ def misfit(
     scatter: float,
     coefficients: int,
 ) -> Misfit | None:
-    """Return how a function fails to fit; None where it fits, or nothing was repeated.
+    """Return how a function fails to fit; None where it fits.
 
     Parameters
     ----------
@@ -309,16 +331,35 @@ def misfit(
         Of the function.
     """
     free = values.size - coefficients
-    if not scatter > 0.0 or free <= 0:
+    if free <= 0:
         return None
+    factors, ratio = factors_off(fitted, values), np.nan
+    worst = int(factors.argmax())
+    far = gamma == 1.0 and factors[worst] >= FACTOR_OFF
     level = np.abs(values).mean()
     size = np.abs(values) ** gamma * level ** (1.0 - gamma)
-    if not (size > 0.0).all():
-        return None
-    off = np.sqrt(shares / shares.mean()) * np.abs(fitted - values) / size
-    ratio = float(np.sqrt((off**2).sum() / free)) / scatter
-    worst = int(off.argmax())
-    if ratio < FAR_OFF or off[worst] < LEAST_OFF:
+    if scatter > 0.0 and (size > 0.0).all():
+        off = np.sqrt(shares / shares.mean()) * np.abs(fitted - values) / size
+        ratio = float(np.sqrt((off**2).sum() / free)) / scatter
+        if ratio >= FAR_OFF and off.max() >= LEAST_OFF:
+            far, worst = True, int(off.argmax())
+    if not far:
         return None
     of_value = abs(fitted[worst] - values[worst]) / max(abs(values[worst]), np.finfo(float).tiny)
-    return Misfit(at=tuple(points[worst].tolist()), off=float(of_value), ratio=ratio)
+    return Misfit(
+        at=tuple(points[worst].tolist()),
+        off=float(of_value),
+        factor=float(factors[worst]),
+        ratio=ratio,
+    )
+
+
+def factors_off(fitted: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by what factors, 1 or more, a function is off: shape (point,).
+
+    Infinite where it has not the sign of the value; 1 where both are 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = fitted / values
+        factors = np.maximum(ratio, 1.0 / ratio)
+    return np.where(fitted == values, 1.0, np.where(ratio > 0.0, factors, np.inf))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.hypotheses import Hypotheses, patterns
@@ -117,7 +118,29 @@ class ScalingModels:
                 hypotheses=replace(found, weights=np.ascontiguousarray(found.weights[:, there])),
             )
             low[kernels], high[kernels] = self.average(alike, targets, level)
-        return low, high
+        predicted, half = self.predict(targets), self.noise_half_width(targets, level)
+        return np.minimum(low, predicted - half), np.maximum(high, predicted + half)
+
+    def noise_half_width(self, at: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """Return what a new measurement is off by for its noise alone: shape (kernel, target).
+
+        No interval is narrower on either side, however sure the function is. The noise of a kernel
+        is that of its repetitions, or what its function leaves of its values if that is more; of
+        counts that a function gives exactly, it is 0.
+        """
+        seen, gamma = self.observations, self.observations.noise.kind.gamma
+        values = np.where(self.there, seen.values, np.nan)
+        level_of = np.nanmean(np.abs(values), axis=1, keepdims=True)
+        predicted = np.abs(self.predict(at))
+        fitted = self.predict(seen.table)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = (fitted - values) / (np.abs(values) ** gamma * level_of ** (1.0 - gamma))
+        left = np.sqrt(np.nanmean(np.where(np.isfinite(off), off, 0.0) ** 2, axis=1))
+        if seen.own_spread is not None:
+            left = np.fmax(left, seen.own_spread)
+        return np.asarray(
+            ndtri(0.5 + 0.5 * level) * left[:, None] * predicted**gamma * level_of ** (1.0 - gamma)
+        )
 
     def __getitem__(self, kernel: int) -> ScalingModel:
         there = np.isfinite(self.observations.values[kernel])
@@ -160,10 +183,8 @@ class ScalingModels:
         )
 
     def _misfit(self, kernel: int, form: Form) -> Misfit | None:
-        """Return how the function of a kernel fails to fit; None where repetitions allow it."""
+        """Return how the function of a kernel fails to fit; None where it fits."""
         seen = self.observations
-        if seen.own_scatter is None:
-            return None
         there = np.isfinite(seen.values[kernel])
         points = seen.table[there]
         return misfit(
@@ -172,7 +193,7 @@ class ScalingModels:
             seen.shares[kernel, there],
             form(points),
             gamma=seen.noise.kind.gamma,
-            scatter=float(seen.own_scatter[kernel]),
+            scatter=np.nan if seen.own_scatter is None else float(seen.own_scatter[kernel]),
             coefficients=1 + len(form.terms),
         )
 

@@ -29,6 +29,8 @@ MOST_ASKED = 400
 """Kernels whose residuals are looked at; more say the same."""
 ROUNDING = 1e-9
 """Scatter of logarithms that is rounding, where repetitions follow a kind of noise exactly."""
+EXACT = 1e-6
+"""Share of its values that a function leaves of a kernel without noise."""
 SURE = 3.0
 """Difference in log likelihood from which the kind counts as known."""
 
@@ -184,15 +186,20 @@ def from_kernels(
     if not (values > 0.0).all():
         return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
     some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], most)).astype(int)
-    likelihood = {}
+    own, noisy = {}, np.ones(some.size, bool)
     for kind in NoiseKind:
         found = find(values[some], shares[some], points, kind)
-        own = 0.5 * (np.log(found.weights).sum(axis=1) - found.criterion[:, 0])
-        likelihood[kind] = float(own.sum())
+        own[kind] = 0.5 * (np.log(found.weights).sum(axis=1) - found.criterion[:, 0])
+        # Counts that a function gives exactly have no noise, and rounding says nothing of it.
+        left = found.criterion[:, 0] / points.shape[0]
+        noisy &= left > np.log((found.weights * values[some] ** 2).sum(axis=1) * EXACT**2)
+    if noisy.sum() < LEAST_POOLED:
+        return None
+    likelihood = {kind: float(each[noisy].sum()) for kind, each in own.items()}
     second, best = sorted(NoiseKind, key=likelihood.__getitem__)[1:]
     if likelihood[best] - likelihood[second] < SURE:
         return None
-    return Noise(kind=best, known=True, source=f"{some.size} kernels together")
+    return Noise(kind=best, known=True, source=f"{noisy.sum()} kernels together")
 
 
 def unknown_noise(values: NDArray[np.float64]) -> Noise:

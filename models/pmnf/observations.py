@@ -54,6 +54,8 @@ class Observations:
         tell it; 0 without repetitions.
     own_scatter : float64 array, shape (kernel,), or None
         The same of each kernel alone; NaN of one that was not repeated.
+    own_spread : float64 array, shape (kernel,), or None
+        The standard deviation of a single repetition in place of the standard error.
     """
 
     points: NDArray[np.float64]
@@ -63,6 +65,7 @@ class Observations:
     lone: NDArray[np.float64]
     scatter: float = 0.0
     own_scatter: NDArray[np.float64] | None = None
+    own_spread: NDArray[np.float64] | None = None
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -80,6 +83,7 @@ class Observations:
             shares=self.shares[kernels][:, points],
             lone=self.lone[kernels][:, points],
             own_scatter=None if self.own_scatter is None else self.own_scatter[kernels],
+            own_spread=None if self.own_spread is None else self.own_spread[kernels],
         )
 
 
@@ -132,7 +136,7 @@ def observe(
             f"Kernel {kernel} has the value {one[kernel, point]:g} at point {points[point]}; "
             f"under {kind.kind} noise values are above 0: leave it out, or say noise 'additive'."
         )
-    scatter, own_scatter = standard_errors(values, kind.kind)
+    scatter, own_scatter, own_spread = standard_errors(values, kind.kind)
     return Observations(
         points=points,
         values=one,
@@ -141,6 +145,7 @@ def observe(
         lone=lone,
         scatter=scatter,
         own_scatter=own_scatter,
+        own_spread=own_spread,
     )
 
 
@@ -199,8 +204,8 @@ def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def standard_errors(
     values: NDArray[np.float64], kind: NoiseKind
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the relative standard error of means of repetitions: the typical one of the points.
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far repetitions, and their means, scatter: the typical point's, as a share.
 
     Parameters
     ----------
@@ -210,9 +215,11 @@ def standard_errors(
     Returns
     -------
     of_all : float
-        0 where no point was repeated.
+        Standard error of the means; 0 where no point was repeated.
     of_each : float64 array, shape (kernel,)
-        NaN of a kernel none of whose points was repeated.
+        That of each kernel; NaN of one none of whose points was repeated.
+    of_single : float64 array, shape (kernel,)
+        Standard deviation of a single repetition.
     """
     there = np.isfinite(values)
     count = there.sum(axis=2)
@@ -223,14 +230,17 @@ def standard_errors(
         whole = np.nanmean(np.abs(mean), axis=1, keepdims=True)
         size = np.abs(mean) ** kind.gamma * whole ** (1.0 - kind.gamma)
         # The median of a variance is below the variance: by that of chi squared.
-        variance = (off**2).sum(axis=2) / chdtri(free, 0.5) / count / size**2
-    some = (count > 1) & np.isfinite(variance)
+        single = (off**2).sum(axis=2) / chdtri(free, 0.5) / size**2
+    some = (count > 1) & np.isfinite(single)
+    of_each, of_single = (np.full(values.shape[0], np.nan) for _ in range(2))
     if not some.any():
-        return 0.0, np.full(values.shape[0], np.nan)
-    of_each = np.full(values.shape[0], np.nan)
+        return 0.0, of_each, of_single
     repeated = some.any(axis=1)
-    of_each[repeated] = np.sqrt(np.nanmedian(np.where(some, variance, np.nan)[repeated], axis=1))
-    return float(np.sqrt(np.median(variance[some]))), of_each
+    single = np.where(some, single, np.nan)
+    mean_of = single / np.maximum(count, 1)
+    of_each[repeated] = np.sqrt(np.nanmedian(mean_of[repeated], axis=1))
+    of_single[repeated] = np.sqrt(np.nanmedian(single[repeated], axis=1))
+    return float(np.sqrt(np.median(mean_of[some]))), of_each, of_single
 
 
 def join_repetitions(

@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from hindmost.models.events import EventKind
 
-NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE, FROM_ROOT, TO_ROOT, IN_ORDER = map(int, EventKind)
+NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE, FROM_ROOT, TO_ROOT, IN_ORDER, UNKNOWN = map(
+    int, EventKind
+)
 KINDS = len(EventKind)
+MOST_BITS = 31
+"""Neighbours of which one receipt may need several; one with a higher number is needed alone."""
 NO_GROUP = -1
 """Instead of the rank that stands for the group of an event: all ranks, or none."""
 ONE_WAY = (FROM_ROOT, TO_ROOT, IN_ORDER)
 """Collectives in which not all ranks wait for all."""
 WAITING = (REDUCE, COMPLETE, RECEIVE, *ONE_WAY)
 """Events in which a rank may have to wait; the others are its own work."""
-OWN_TIME = np.array([kind in (POST, SEND) for kind in range(KINDS)])
+OWN_TIME = np.array([kind in (POST, SEND, UNKNOWN) for kind in range(KINDS)])
 """Kinds of events whose duration is the rank's own doing: bool, shape (kind,)."""
 
 FEWEST = 20
@@ -58,8 +62,12 @@ class EventBlock:
         The rank that stands for those that take part in a collective: its root, or any of them if
         it is over some ranks only; `NO_GROUP` otherwise. Of a non-blocking one with a root, the one
         rank that a rank needs, itself if none; `NO_GROUP` if all. Of a receipt, bit i for the i-th
-        of a rank's neighbours whose message it needs; `NO_GROUP`, which has all bits, for all.
-        None: all collectives are over all ranks and have no root, and all neighbours are needed.
+        of a rank's neighbours whose message it needs; `NO_GROUP`, which has all bits, for all;
+        -2 - i for the i-th alone. None: all collectives are over all ranks and have no root, and
+        all neighbours are needed.
+    behind : int array, shape (iteration, rank, event), or None
+        Of a receipt: by how many sends of the sequence, of any rank, the message that it needs is
+        behind the last one before it. None: receipts need the last one.
     """
 
     kind: NDArray[np.uint8]
@@ -69,6 +77,7 @@ class EventBlock:
     cycle_begins: NDArray[np.bool_]
     absent: NDArray[np.bool_] | None = None
     group: NDArray[np.integer[Any]] | None = None
+    behind: NDArray[np.integer[Any]] | None = None
 
     def part(self, rows: slice | NDArray[np.intp]) -> EventBlock:
         """Return some of the bodies."""
@@ -80,6 +89,7 @@ class EventBlock:
             cycle_begins=self.cycle_begins[rows],
             absent=None if self.absent is None else self.absent[rows],
             group=None if self.group is None else self.group[rows],
+            behind=None if self.behind is None else self.behind[rows],
         )
 
     @property
@@ -130,6 +140,16 @@ class Neighbours:
         order = np.argsort(edge_target, kind="stable")
         first = np.searchsorted(edge_target[order], np.arange(ranks + 1))
         return cls(source=edge_source[order].astype(np.int64), first=first.astype(np.int64))
+
+
+def cycles_of_unknown(kind: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return the bodies before which all ranks meet since events are not known: bool, (iteration,).
+
+    A body whose events are not known is a cycle of its own: nothing crosses it.
+    """
+    begins = np.asarray(kind[:, 0] == UNKNOWN)
+    begins[1:] |= begins[:-1].copy()
+    return begins
 
 
 def slabs(bodies: int, width: int) -> Iterator[slice]:

@@ -6,7 +6,7 @@ its neighbours have sent it. With t_p the clock of rank p and w_p its own work b
 
     reduction     t_p <- max_q (t_q + w_q) + L
     completion    t_p <- max(t_p + w_p, P_p + L),  P_p = max_q of the clocks at its post
-    receipt       t_p <- max(t_p + w_p, max_q (s_q + L)),  s_q = when neighbour q sent
+    receipt       t_p <- max(t_p + w_p, max_q (s_q + L)),  s_q = when neighbour q sent the message
 
 Of a broadcast and a reduction to a root that do not block, q is the one rank that p needs, or none.
 
@@ -42,13 +42,16 @@ from hindmost.models.simulation.blocks import (
     FROM_ROOT,
     IN_ORDER,
     KINDS,
+    MOST_BITS,
     NO_GROUP,
     NONE,
     ONE_WAY,
     POST,
+    RECEIVE,
     REDUCE,
     SEND,
     TO_ROOT,
+    UNKNOWN,
     EventBlock,
     Neighbours,
     slabs,
@@ -89,7 +92,7 @@ class Recorded:
         )
 
 
-UNKNOWN = Recorded(
+NOT_RECORDED = Recorded(
     come=np.empty((0, 0, 0)),
     leave=np.empty((0, 0, 0)),
     released=np.empty((0, 0, 0)),
@@ -145,7 +148,10 @@ class EventSimulator:
         self._neighbours, self._latency = neighbours, latency
         self._lag, self._receipts_send = lag, receipts_send
         self._exchanges_meet = exchanges_meet and not receipts_send
-        self._sent, self._come, self._left = np.zeros((3, ranks))
+        self._come, self._left = np.zeros((2, ranks))
+        # When every rank had sent, at each of the last sends of the sequence, and where: a ring.
+        self._sent, self._sent_at = np.zeros((1, ranks)), np.zeros(1, np.int64)
+        self._sends = np.zeros(1, np.int64)  # so far
         # Posts that are pending, in a ring: when the last rank that each rank needs posted, which
         # one that was, and where.
         self._posted = np.zeros((pending, ranks))
@@ -156,6 +162,7 @@ class EventSimulator:
     def meet(self, at_s: float = 0.0) -> None:
         """Let all ranks stand together at a time, with nothing pending."""
         self.clock[:] = self._sent[:] = self._left[:] = at_s
+        self._sent_at[:] = 0
         self._ends[:] = 0
 
     @property
@@ -191,6 +198,7 @@ class EventSimulator:
                 ended=None if ended is None else ended[rows],
                 absent=part.absent,
                 group=part.group,
+                behind=part.behind,
                 interpret=block.work.size <= FEW_EVENTS,
             )
 
@@ -207,7 +215,8 @@ class EventSimulator:
         waits: Waits | None = None,
         absent: NDArray[np.bool_] | None = None,
         group: NDArray[np.integer[Any]] | None = None,
-        recorded: Recorded = UNKNOWN,
+        behind: NDArray[np.integer[Any]] | None = None,
+        recorded: Recorded = NOT_RECORDED,
         interpret: bool = False,
     ) -> None:
         """Walk through bodies before none of which ranks meet.
@@ -229,7 +238,7 @@ class EventSimulator:
             Is filled, from the first body of this call on.
         absent : bool array, shape (iteration, rank, event), optional
             See `EventBlock`: a rank neither sends nor receives there.
-        group : int array, shape (iteration, rank, event), optional
+        group, behind : int array, shape (iteration, rank, event), optional
             See `EventBlock`.
         recorded : Recorded, optional
             Clocks to go by; work is then not asked for.
@@ -248,6 +257,8 @@ class EventSimulator:
         noted = waits or Waits.of_places(0, 0)
         missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
         groups = np.empty((0, 0, 0), np.int32) if group is None else group
+        earlier = np.empty((0, 0, 0), np.int32) if behind is None else behind
+        self._remember(int(earlier.max(initial=0)) + 1)
         all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
         for rows in slabs(bodies, ranks * events) if waits is None else all_rows:
             known = recorded.part(rows)
@@ -259,6 +270,7 @@ class EventSimulator:
                 np.empty((0, 0, 0)) if stay is None else as_float64(stay[rows]),
                 np.ascontiguousarray(missing[rows]),
                 np.ascontiguousarray(groups[rows], np.int32),
+                np.ascontiguousarray(earlier[rows], np.int32),
                 latency,
                 self._lag,
                 self._receipts_send,
@@ -267,6 +279,8 @@ class EventSimulator:
                 self._neighbours.source,
                 self.clock,
                 self._sent,
+                self._sent_at,
+                self._sends,
                 self._come,
                 self._left,
                 self._posted,
@@ -291,6 +305,18 @@ class EventSimulator:
                 "events of this run do not fit together."
             )
 
+    def _remember(self, sends: int) -> None:
+        """Make room for more of the last sends; before those that are known, all was sent."""
+        old = len(self._sent)
+        if sends <= old:
+            return
+        order = (self._sends[0] - 1 - np.arange(old)) % old  # the latest comes first
+        sent, at = self._sent[order], self._sent_at[order]
+        self._sent = np.repeat(sent[-1:], sends, axis=0)
+        self._sent_at = np.repeat(at[-1:], sends)
+        places = (self._sends[0] - 1 - np.arange(old)) % sends
+        self._sent[places], self._sent_at[places] = sent, at
+
 
 def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return values as one block of float64, so that the walk is compiled for that type only."""
@@ -299,10 +325,10 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 @declared(
     "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], "
-    "i4[:,:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], "
-    "f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1], i8[::1], f8[:,::1], "
-    "f8[:,:,::1], f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1], f8[:,:,::1], "
-    "f8[:,:,::1], f8[:,:,::1], i4[:,:,::1])"
+    "i4[:,:,::1], i4[:,:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], "
+    "f8[::1], f8[:,::1], i8[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1], "
+    "i8[::1], f8[:,::1], f8[:,:,::1], f8[:,::1], i4[:,::1], i8[:,::1], b1[:,::1], f8[:,::1], "
+    "f8[:,:,::1], f8[:,:,::1], f8[:,:,::1], i4[:,:,::1])"
 )
 def walk_events(
     kind: NDArray[np.uint8],
@@ -312,6 +338,7 @@ def walk_events(
     stay: NDArray[np.float64],
     absent: NDArray[np.bool_],
     group: NDArray[np.int32],
+    behind: NDArray[np.int32],
     latency: NDArray[np.float64],
     lag: int,
     receipts_send: bool,
@@ -320,6 +347,8 @@ def walk_events(
     source: NDArray[np.int64],
     clock: NDArray[np.float64],
     sent: NDArray[np.float64],
+    sent_places: NDArray[np.int64],
+    sends: NDArray[np.int64],
     come_to: NDArray[np.float64],
     left: NDArray[np.float64],
     posted: NDArray[np.float64],
@@ -344,24 +373,26 @@ def walk_events(
     what was not recorded comes as an empty array.
     """
     bodies, events = kind.shape
-    ranks, pending = clock.size, len(posted)
+    ranks, pending, depth = clock.size, len(posted), len(sent)
     staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
     leaving, missing, timed = leaves.size > 0, absent.size > 0, duration.size > 0
+    lagging = behind.size > 0
     recorded, named = come.size > 0, by.size > 0
     # Of a group of ranks: who came last, and when; all ranks are the last one.
     done, whose = np.empty(ranks + 1), np.empty(ranks + 1, np.int64)
     # Until when others keep each rank at an event, who does, and whether by coming there.
     until, keeper = np.empty(ranks), np.empty(ranks, np.int64)
-    meets = np.empty(ranks, np.bool_)
-    sent_at = 0
+    meets, places = np.empty(ranks, np.bool_), np.empty(ranks, np.int64)
+    for at in range(depth):
+        sent_places[at] = 0  # places count from the first body
     for body in range(bodies):
         for event in range(events):
             what = kind[body, event]
             if what == NONE:
                 break
             place = body * (events + 1) + event
-            cost, released_at = latency[event, what], place
-            alone = what in (POST, SEND)
+            cost = latency[event, what]
+            alone = what in (POST, SEND, UNKNOWN)
             # t_p + w_p: every rank works up to the event; ``latest`` is the one that comes last, in
             # a simulation not before the begin, where events cost less than nothing.
             last, latest = -np.inf if recorded else 0.0, 0
@@ -377,7 +408,7 @@ def walk_events(
                         own[place, rank] = spent
                 if clock[rank] > last:
                     last, latest = clock[rank], rank
-            until[:], keeper[:], meets[:] = -np.inf, -1, False
+            until[:], keeper[:], meets[:], places[:] = -np.inf, -1, False, place
             together = what == REDUCE and not group.size
             if together:
                 # max_q (t_q + w_q)
@@ -413,38 +444,44 @@ def walk_events(
                 # P_p of the oldest post, if more than the lag are pending; else nothing is due yet.
                 if ends[1] - ends[0] > lag:
                     oldest = ends[0] % pending
-                    released_at = posted_at[oldest]
+                    places[:] = posted_at[oldest]
                     ends[0] += 1
                     for rank in range(ranks):
                         if poster[oldest, rank] >= 0:
                             until[rank], keeper[rank] = posted[oldest, rank], poster[oldest, rank]
             elif what == SEND:
                 # s_p = t_p
-                sent_at = place
+                last_sent, newest = (sends[0] - 1) % depth, sends[0] % depth
                 for rank in range(ranks):
-                    if not (missing and absent[body, rank, event]):
-                        sent[rank] = clock[rank]
-            else:
+                    away = missing and absent[body, rank, event]
+                    sent[newest, rank] = sent[last_sent, rank] if away else clock[rank]
+                sent_places[newest] = place
+                sends[0] += 1
+            elif what == RECEIVE:
                 # max over neighbours q of s_q
+                newest = (sends[0] - 1) % depth
                 if receipts_send:
-                    sent_at = place
-                    sent[:] = clock
-                released_at = sent_at
+                    sent[newest], sent_places[newest] = clock, place
                 come_to[:] = clock
                 for rank in range(ranks):
                     if missing and absent[body, rank, event]:
                         continue
                     needs = group[body, rank, event] if group.size else NO_GROUP
+                    at = newest
+                    if lagging:
+                        at = (newest - behind[body, rank, event]) % depth
+                    places[rank] = sent_places[at]
                     for edge in range(first[rank], first[rank + 1]):
-                        if not (needs >> min(edge - first[rank], 31)) & 1:
+                        number = edge - first[rank]
+                        if needs < NO_GROUP and needs != NO_GROUP - 1 - number:
+                            continue
+                        if needs >= 0 and (number >= MOST_BITS or not (needs >> number) & 1):
                             continue
                         other = source[edge]
-                        meet = exchanges_meet and sent[rank] > left[other]
-                        there = come_to[other] if meet else sent[other]
+                        meet = exchanges_meet and sent[newest, rank] > left[other]
+                        there = come_to[other] if meet else sent[at, other]
                         if there > until[rank]:
                             until[rank], keeper[rank], meets[rank] = there, other, meet
-            if noting:
-                since[place] = released_at
             # t_p = max(t_p + w_p, until + L), and what else keeps a rank, such as a slow transfer.
             for rank in range(ranks):
                 if recorded:
@@ -455,6 +492,7 @@ def walk_events(
                 elif keeper[rank] >= 0 and (together or until[rank] + cost > clock[rank]):
                     clock[rank] = until[rank] + cost
                     if noting:
+                        since[place, rank] = places[rank]
                         waited[place, rank] = keeper[rank]
                         met[place, rank] = meets[rank]
                         costs[place, rank] = cost

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.simulation.blocks import (
     FEWEST,
+    MOST_BITS,
+    NO_GROUP,
     POST,
     RECEIVE,
     SEND,
@@ -51,6 +53,12 @@ class Receipts:
         no work before the send either.
     needs : int array, shape (receipt, rank), or None
         Of which neighbours it needs a message; see ``group`` of `EventBlock`.
+    behind : int array, shape (receipt, rank), or None
+        See `EventBlock`.
+    sends : float64 array, shape (send + 1, rank), seconds
+        When every rank had sent before the first send of all, and at each.
+    before : int array, shape (receipt,)
+        How many of these come before a receipt.
     body, event : int64 array, shape (receipt,)
     """
 
@@ -59,6 +67,9 @@ class Receipts:
     left: NDArray[np.float64]
     spent: NDArray[np.float64]
     needs: NDArray[np.integer[Any]] | None
+    behind: NDArray[np.integer[Any]] | None
+    sends: NDArray[np.float64]
+    before: NDArray[np.int64]
     body: NDArray[np.int64]
     event: NDArray[np.int64]
 
@@ -99,14 +110,18 @@ class Exchanges:
         events = block.kind.shape[1]
         at = body * events + event
         ready = come[body, event]
+        sent, sends, before = self._last_sent(block, leave, at, ready)
         return Receipts(
             come=ready,
-            sent=self._last_sent(block, leave, at, ready),
+            sent=sent,
+            sends=sends,
+            before=before,
             left=self._last_left(
                 block, leave, at, start.min(axis=1) if first_s is None else first_s
             ),
             spent=block.duration[body, :, event].astype(np.float64),
             needs=None if block.group is None else block.group[body, :, event],
+            behind=None if block.behind is None else block.behind[body, :, event],
             body=body,
             event=event,
         )
@@ -117,8 +132,8 @@ class Exchanges:
         leave: NDArray[np.float64],
         at: NDArray[np.int64],
         ready: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Return when every rank had sent before each receipt, at these places of the block."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return when every rank had sent before each receipt, at these places; see `Receipts`."""
         body, event = np.nonzero(block.recorded & (block.kind == SEND))
         # A send may take no time (a call that sends and receives in one). Only an event with
         # neither work before it nor time inside it is that of another rank.
@@ -132,7 +147,7 @@ class Exchanges:
         fresh = np.diff(before, prepend=-1 if self._fresh else 0) > 0
         self._fresh = bool(len(own) > before[-1] if before.size else self._fresh or len(own))
         self._sent = sent[-1]
-        return np.where(fresh[:, None], sent[before], ready)
+        return np.where(fresh[:, None], sent[before], ready), sent, before
 
     def _last_left(
         self,
@@ -183,10 +198,14 @@ def latest_of_neighbours(
         if exchanges_meet:
             waits = found.sent[:, target] > found.left[:, source]
             there = np.where(waits, found.come[:, source], there)
+        if found.behind is not None:
+            earlier = np.maximum(found.before[:, None] - found.behind[:, target], 0)
+            there = np.where(found.behind[:, target] > 0, found.sends[earlier, source], there)
         if found.needs is not None:
             place = np.arange(source.size) - np.repeat(neighbours.first[:-1], edges)
             needs = found.needs[:, target]
-            there[(needs >> np.minimum(place, 31)) & 1 == 0] = -np.inf
+            by_bit = (needs >> np.minimum(place, MOST_BITS)) & 1 == 1
+            there[np.where(needs < NO_GROUP, needs != NO_GROUP - 1 - place, ~by_bit)] = -np.inf
         first = neighbours.first[receivers]
         released[:, receivers] = np.maximum.reduceat(there, first, axis=1)
     return released
@@ -245,8 +264,8 @@ def exchanges_meet(
         Uncertainty of the common clock, in seconds.
     """
     ranks, edges = start.shape[1], neighbours.source.size
-    if not edges or not np.any(block.recorded & (block.kind == SEND)):
-        return False
+    if not edges or not np.any(block.recorded & (block.kind == SEND)) or block.behind is not None:
+        return False  # exchanges that are one sent ahead of another do not meet
     exchanges = Exchanges(ranks)
     counts = np.zeros(2, np.int64)
     for rows in slabs(len(start), max(edges, 2 * ranks * block.kind.shape[1])):

@@ -24,8 +24,8 @@ class Waits:
         Own work that leads to a place.
     waited : int32 array, shape (place, rank)
         The rank that was waited for, which may be the rank itself; -1 where nobody was.
-    since : int64 array, shape (place,)
-        The place at which that rank released the others.
+    since : int64 array, shape (place, rank)
+        The place at which that rank released it.
     met : bool array, shape (place, rank)
         Whether that rank released it by coming to this place itself, as in exchanges that meet.
     cost : float64 array, shape (place, rank), seconds
@@ -44,7 +44,7 @@ class Waits:
         return cls(
             own=np.zeros((places, ranks)),
             waited=np.full((places, ranks), -1, np.int32),
-            since=np.zeros(places, np.int64),
+            since=np.zeros((places, ranks), np.int64),
             met=np.zeros((places, ranks), np.bool_),
             cost=np.zeros((places, ranks)),
         )
@@ -116,7 +116,7 @@ class PathTimes:
 
 
 @declared(
-    "(f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1], f8[:,:,::1], i8, f8[::1], f8[::1], "
+    "(f8[:,::1], i4[:,::1], i8[:,::1], b1[:,::1], f8[:,::1], f8[:,:,::1], i8, f8[::1], f8[::1], "
     "f8[::1], i8[::1], i4[::1])"
 )
 def follow(
@@ -162,7 +162,7 @@ def follow(
             if other != rank:
                 visits[other] += 1
             if not met[place, rank]:
-                place = since[place]
+                place = since[place, rank]
             rank = other
         work[rank] += own[place, rank]
         if passed.size:

@@ -24,10 +24,13 @@ from hindmost.models.simulation.blocks import (
     KINDS,
     MATTERS,
     MOST_VALUES,
+    NO_GROUP,
     OWN_TIME,
     POST,
+    RECEIVE,
     REDUCE,
     SEND,
+    UNKNOWN,
     WAITING,
     EventBlock,
     Neighbours,
@@ -304,16 +307,26 @@ def recorded_program(
     late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
     total_s = float(end[-1].max() - start[0].min())
     if early_s(released_s).max() > MATTERS * total_s:
-        # A message has left before its call ends, where the sender loses its core in the call.
+        # A message has left before its call ends, where the sender loses its core in the call; and,
+        # where it is known which one was received, before later ones of the same event.
         sent = np.where(OWN_TIME[block.kind][:, :, None], come, leave)
+        if block.group is not None:
+            receipts = (block.kind == RECEIVE)[:, None, :] & (block.group != NO_GROUP)
+            if receipts.any():
+                sends = (block.kind == SEND)[:, :, None]
+                sent = np.where(sends, come - block.work.transpose(0, 2, 1), sent)
         least = releases(start, block, come, sent, neighbours, exchanges_meet=meeting)
         refuse_contradictions(since_released(block, come, leave, least), block.kind, total_s)
     begins = np.union1d([0], np.flatnonzero(block.cycle_begins))
     before = np.vstack([np.zeros((1, 1)), end[begins[1:] - 1].max(axis=1, keepdims=True)])
     apart = start[begins] - before
-    if lead_in is not None and restarts is not None and len(restarts) == len(begins) - 1:
+    restarted = begins[1:][position[begins[1:]] == 0]  # others only begin what is not known
+    if lead_in is not None and restarts is not None and len(restarts) == restarted.size:
         since = np.vstack([np.zeros((1, ranks)), end[begins[1:] - 1]])
-        outside = start[begins] - since - np.vstack([lead_in[None, :], restarts])
+        outside = start[begins] - since
+        outside[np.isin(begins, restarted)] -= restarts
+        outside[0] -= lead_in
+        outside[1:][~np.isin(begins[1:], restarted)] = 0.0
         apart -= np.maximum(outside.min(axis=1, keepdims=True), 0.0)
     return Program(
         block=with_gaps(start, end, block),
@@ -327,6 +340,26 @@ def recorded_program(
         shape=shape,
         injected=injected,
         exchanges_meet=meeting,
+    )
+
+
+def without_unknown(program: Program) -> Program:
+    """Return a program whose bodies of unknown events are like the known ones next to them."""
+    known = np.flatnonzero(program.block.kind[:, 0] != UNKNOWN)
+    if known.size in (0, program.bodies):
+        return program
+    at = np.searchsorted(known, np.arange(program.bodies))
+    rows = known[np.minimum(at, known.size - 1)]
+    begins = np.union1d([0], np.flatnonzero(program.block.cycle_begins))
+    restarted = program.position == 0
+    kept = (begins == 0) | restarted[begins]
+    return replace(
+        program,
+        block=replace(program.block.part(rows), cycle_begins=restarted),
+        released_s=program.released_s[rows],
+        late_s=program.late_s[rows],
+        between=program.between[kept],
+        injected=None if program.injected is None else program.injected[rows],
     )
 
 

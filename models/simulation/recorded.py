@@ -95,6 +95,7 @@ def releases(
             part.rest,
             absent=part.absent,
             group=part.group,
+            behind=part.behind,
             recorded=known.part(rows),
             interpret=block.work.size <= FEW_EVENTS,
         )

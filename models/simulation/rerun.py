@@ -424,6 +424,7 @@ def walk_cycles(
             waits=noted,
             absent=part.absent,
             group=part.group,
+            behind=part.behind,
             interpret=interpret,
         )
         ends = simulator.clock + program.after if last else simulator.clock

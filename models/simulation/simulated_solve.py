@@ -270,7 +270,7 @@ def simulate_solves(
     recorded = Placement(node=work.node, edges=neighbours_of(program))
     level = Scenario(level="typical", byte_share=0.0)
     walked = walk(program, Change(), level)
-    outside_s = (walked.total_s - walked.iterating_s) * target.work.typical
+    outside_s = walked.total_s - walked.iterating_s
     scenarios = [
         scenarios_of(
             change,
@@ -372,10 +372,10 @@ def solve_of(
     low_s, high_s = min(low_s, scenarios_s[CAPPED]) * min(ratios), high_s * max(ratios)
     least = (*QUIET, *(name for name in scenarios_s if name not in PARTS))
     low_s = max(low_s, min(scenarios_s[name] for name in least))
-    # What is between cycles stays, or grows as the cycles do.
-    before_s = recorded_s * max(outside_s, 0.0) / max(recorded_s, 1e-12)
-    grown = typical_s / max(check_s, 1e-12)
-    outside = sorted((outside_s, before_s * grown))
+    # What is outside the bodies stays as recorded, is work as theirs is, or grows as they do.
+    grown = typical_s / max(check_s - outside_s, 1e-12)
+    outside = sorted(outside_s * each for each in (1.0, target.work.typical, grown))
+    outside_s *= target.work.typical
     # The simulation misses the recorded ranks by as much as it may miss others.
     miss = recorded_s / check_s if check_s > 0.0 else 1.0
     endless = work.tail_index >= 1.0 and case.noise > 0.0  # the noise has no mean
@@ -385,7 +385,7 @@ def solve_of(
         recorded_ranks=work.program.ranks,
         seconds=typical_s + outside_s,
         low_s=(low_s + outside[0]) * min(miss, 1.0),
-        high_s=np.inf if endless else (high_s + outside[1]) * max(miss, 1.0),
+        high_s=np.inf if endless else (high_s + outside[-1]) * max(miss, 1.0),
         replicas_s=drawn_s + outside_s,
         capped_s=capped_s + outside_s,
         scenarios_s={name: each + outside_s for name, each in scenarios_s.items()},

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from hindmost.harness.recorder.loop import LoopRecorder
     from hindmost.harness.runfile.reader import Run
 
-__all__ = ["__version__", "listen", "open", "record", "record_ksp"]
+__all__ = [
+    "__version__",
+    "listen",
+    "open",
+    "record",
+    "record_ksp",
+    "should_stop",
+    "time_left_s",
+]
 
 __version__ = "0.1.0"
 
@@ -160,3 +168,23 @@ def record_ksp(
     from hindmost.harness.krylov.own_solve import KSPRecorder
 
     return KSPRecorder(ksp, pathlib.Path(path), name, parameters, activities=activities)
+
+
+def should_stop() -> bool:
+    """Tell whether ``hindmost attach --stop-before`` wants the program to stop now.
+
+    Collective over MPI_COMM_WORLD: all ranks get the same answer. False without a limit.
+    """
+    from hindmost.harness.attach.asking import should_stop
+
+    return should_stop()
+
+
+def time_left_s() -> float:
+    """Return the seconds until the program must have ended; infinite without a limit.
+
+    Collective over MPI_COMM_WORLD, as `should_stop`.
+    """
+    from hindmost.harness.attach.asking import time_left_s
+
+    return time_left_s()

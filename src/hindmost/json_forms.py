@@ -43,6 +43,7 @@ from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.programs import AttachedProgram
+from hindmost.analysis.runs.sides import Case
 from hindmost.analysis.runs.straggler import RepeatedCulprit
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
@@ -111,6 +112,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "target": dict[str, float],
         "largest": dict[str, float],
         "level": float,
+        "values_include_callees": dict[str, bool],
         "models": list[KernelEntry],
         "held_out": list[dict[str, Any]],
         "findings": list[GrowthEntry],
@@ -120,10 +122,12 @@ FORMS: dict[str, type | dict[str, Any]] = {
     "history": {
         "method": str,
         "status": str,
+        "fails_on": list[str],
         "since": str,
         "until": str,
         "least_change_percent": float,
         "settings": dict[str, Any],
+        "false_discovery_rate": float,
         "open": list[OpenChange | OpenDrift],
         "silent_cases": list[SilentCase],
         "silent_machines": dict[str, str],
@@ -134,6 +138,8 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "warnings": list[str],
     },
     "compare": {
+        "differ": tuple[str, str] | UNSET,
+        "cases": list[Case] | UNSET,
         "first": str,
         "second": str,
         "level": float,

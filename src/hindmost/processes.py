@@ -26,6 +26,15 @@ def stat_fields(pid: int | str = "self") -> list[str]:
     return text.decode("ascii", "replace").split()
 
 
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended may wait for its parent."""
+    try:
+        fields = stat_fields(pid)
+    except OSError:
+        return False
+    return bool(fields) and fields[STATE] not in ENDED
+
+
 def how_ended(status: int) -> str:
     """Say how a process ended: by its status, the negative number of a signal if one ended it."""
     if status >= 0:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import h5netcdf
@@ -32,7 +34,7 @@ from hindmost.harness.runfile import checksum
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.schema import VARIABLES, VERSION
+from hindmost.harness.runfile.schema import UNLIMITED, VARIABLES, VERSION, chunk_shape
 from hindmost.harness.runfile.writer import write_whole
 
 
@@ -132,6 +134,42 @@ def test_a_run_without_restarts_and_edges(tmp_path: Path, header: Header) -> Non
     for engine in ("h5netcdf", "netcdf4"):
         with xarray.open_dataset(path, engine=engine) as dataset:
             assert dataset.sizes["restart"] == 0
+
+
+SIZES = [(rows, ranks) for rows in (1, 5, 35, 300, 10_000) for ranks in (2, 7, 64, 1024)]
+
+
+@pytest.mark.parametrize(("iterations", "ranks"), [each for each in SIZES if math.prod(each) < 4e4])
+@pytest.mark.parametrize("events", [3, 29, 2000])
+def test_a_file_has_little_more_than_its_data(
+    iterations: int, ranks: int, events: int, tmp_path: Path, header: Header
+) -> None:
+    events = min(events, 1_000_000 // (iterations * ranks) + 1)
+    values = run_values(iterations=iterations, ranks=ranks, restart=iterations, seed=0)
+    shape = (iterations, ranks, events)
+    values |= {
+        "event_kind": np.ones((iterations, events), np.uint8),
+        "event_work": np.ones(shape, np.float32),
+        "event_duration": np.ones(shape, np.float32),
+        "event_context": np.ones(shape, np.uint32),
+    }
+    path = write_whole(tmp_path, replace(header, ranks=ranks, iterations=iterations), values)
+    with h5py.File(path) as file:
+        data = sum(each.size * each.dtype.itemsize for each in file.values())
+    assert path.stat().st_size < 1.5 * data + 150_000
+
+
+@pytest.mark.parametrize(("iterations", "ranks"), SIZES)
+def test_chunks_are_nearly_full(iterations: int, ranks: int) -> None:
+    for variable, others in product(VARIABLES, (0, 1, 300, 5001)):
+        dimensions = variable.dimensions
+        sizes = {name: max(others, name not in UNLIMITED) for name in dimensions}
+        sizes |= {"iteration": iterations, "rank": ranks, "phase": 5}
+        chunk = chunk_shape(dimensions, sizes, np.dtype(variable.type).itemsize)
+        each = [(sizes[name], length) for name, length in zip(dimensions, chunk, strict=True)]
+        stored = math.prod(-(-size // length) * length for size, length in each)
+        assert stored <= 1.25 * math.prod(size for size, _ in each), (variable.name, sizes, chunk)
+        assert all(1 <= length <= max(size, 1) for size, length in each)
 
 
 def test_an_existing_file_is_never_overwritten(

@@ -64,13 +64,14 @@ def libmpi() -> str:
 
 def test_ranks_without_the_recorder_are_not_waited_for(ends: Path, tmp_path: Path) -> None:
     """The program runs on, whichever ranks they are and however they came to be."""
-    launcher, program = [BIN / "mpiexec", "-n", "1"], [ends, "well", "20"]
+    launcher: list[str | Path] = [BIN / "mpiexec", "-n", "1"]
+    program: list[str | Path] = [ends, "well", "20"]
     next_part = [":", "-n", "1"]
 
     def attach(out: str) -> list[str | Path]:
         return [BIN / "hindmost", "attach", "--out", out, "--"]
 
-    commands = {
+    commands: dict[str, list[str | Path]] = {
         "others": [*launcher, *attach("others"), *program, *next_part, *program],
         "first": [*launcher, *program, *next_part, *attach("first"), *program],
         "cleared": [
@@ -96,7 +97,8 @@ def test_ranks_without_the_recorder_are_not_waited_for(ends: Path, tmp_path: Pat
 
 
 def test_parts_that_are_all_attached_are_one_program(ends: Path, tmp_path: Path) -> None:
-    part = ["-n", "1", BIN / "hindmost", "attach", "--out", "runs", "--", ends, "well"]
+    part: list[str | Path] = ["-n", "1", BIN / "hindmost", "attach", "--out", "runs", "--"]
+    part += [ends, "well"]
     other = tmp_path / "other"
     other.symlink_to(ends)
     part_of_other = [*part[:-2], other, "well"]
@@ -115,14 +117,22 @@ def test_a_tool_in_front_of_the_recorder(optimised: str, ends: Path, tmp_path: P
     tool = tmp_path / "tool.so"
     flags = ("-shared", "-fPIC", optimised)
     subprocess.run([current_stack().mpicc, *flags, "-o", tool, PROGRAMS / "tool.c"], check=True)
+    after = f'LD_PRELOAD="$LD_PRELOAD":{tool} exec {ends} well 20'
+    behind = alone("--out", "runs", "--", "sh", "-c", after, folder=tmp_path)
+    assert (behind.returncode, "the tool saw" in behind.stdout) == (0, False)
+    assert f"{tool} intercepts MPI as well, and saw none of the calls" in " ".join(
+        behind.stderr.split()
+    )
     script = f'LD_PRELOAD={tool}:"$LD_PRELOAD" exec {ends} well 20'
     done = alone("--out", "runs", "--", "sh", "-c", script, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "the tool saw 40" in done.stdout
-    (path,) = (tmp_path / "runs").iterdir()
-    run = hindmost.open(path)
-    assert len(run.durations) == 39
-    assert (run.phase("wait") > 0).all()
+    assert "intercepts" not in done.stderr
+    for path in (tmp_path / "runs").iterdir():
+        run = hindmost.open(path)
+        assert len(run.durations) == 39
+        assert (run.phase("wait") > 0).all()
+    assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
 def test_what_is_said_is_what_was_seen(ends: Path, tmp_path: Path) -> None:

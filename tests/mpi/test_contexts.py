@@ -119,7 +119,7 @@ class Named:
         table = self.raw.contexts
         counts: Counter[tuple[str, ...]] = Counter()
         for section in self.raw.sections:
-            contexts = self.raw.contexts_of(section)
+            contexts = section.array(Frame.CONTEXTS)
             assert contexts.all()
             records = section.array(Frame.RECORDS)
             for what, context in zip(records["what"].tolist(), contexts.tolist(), strict=True):

@@ -17,13 +17,15 @@ from tests.programs.attaching import (
     alone,
     attached,
     close_books,
+    compiled_fortran,
     record_all,
 )
 
 import hindmost
 from hindmost.cli import main
 from hindmost.errors import DataError
-from hindmost.harness.loops.code import compiled, elf_file
+from hindmost.harness.loops.code import compiled
+from hindmost.harness.loops.elf import elf_file
 from hindmost.harness.loops.names import places_of
 from hindmost.harness.runfile.contexts import CallContexts, Module
 from hindmost.harness.runfile.reader import Run
@@ -40,6 +42,14 @@ SHAPES = {
     "unrolled": ("240", 240),
     "inlined": ("100", 100),
     "stages": ("200", 600),
+    "fields": ("120", 120),
+    "messages": ("200", 200),
+    "benchmarks": ("", 12),
+    "repeats": ("50", 200),
+    "implicit": ("40", 244),
+    "points": ("9", 39),
+    "script": ("30", 330),
+    "polls": ("120", 120),
 }
 """What each is asked for, and its iterations."""
 HALO = """\
@@ -63,6 +73,8 @@ for number in range(30):
     step(number % 4 + 1)
     sum(range(200_000))
 """
+JUMPS = ("nested", "deep", "direct", "branches", "pointers", "stages", "inner")
+"""Of functions that end with jumps, each with as many iterations as it is asked for."""
 HARD = ("chunks", "kinds", "recursion", "stages")
 """Those that compilers change most."""
 
@@ -136,6 +148,56 @@ def test_the_iterations_are_those_of_the_program(
     if shape == "phases":
         assert [each["iterations"] for each in loop["loops"] if each["role"] == "phase"] == [150]
     close_books(run)
+
+
+@pytest.fixture(scope="module")
+def jumping(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Run]]:
+    """Return the runs of programs whose functions end with jumps, by how they are compiled."""
+    folder = tmp_path_factory.mktemp("jumps")
+    source, compiler = PROGRAMS / "tails.c", current_stack().mpicc
+    library = ("-shared", "-fPIC", "-DLIBRARY", source, "-o", folder / "libtails.so")
+    program = ("-DPROGRAM", source, f"-L{folder}", "-ltails", f"-Wl,-rpath,{folder}")
+    classes = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", PROGRAMS / "tails.cpp")
+    for words in (
+        (source, "-o", folder / "whole"),
+        ("-fno-plt", source, "-o", folder / "no-plt"),
+        library,
+        (*program, "-o", folder / "library"),
+        (*classes, "-lstdc++", "-o", folder / "classes"),
+    ):
+        subprocess.run([compiler, "-O2", *words], check=True, timeout=120)
+    auto = ("--iterate-at", "auto")
+    given = {
+        f"{way} {shape}": Program(command=(folder / way, shape, "100"), words=auto, ranks=1)
+        for way in ("whole", "no-plt", "library")
+        for shape in JUMPS
+    }
+    given["virtual"] = Program(command=(folder / "classes",), words=auto, ranks=1)
+    return record_all(folder, given)
+
+
+@pytest.mark.parametrize("shape", JUMPS)
+@pytest.mark.parametrize("way", ["whole", "no-plt", "library"])
+def test_a_function_that_ends_with_a_jump_is_called_once(
+    way: str, shape: str, jumping: dict[str, list[Run]]
+) -> None:
+    (run,) = jumping[f"{way} {shape}"]
+    assert run.durations.shape[0] == 100
+    assert not run.header.passes
+
+
+def test_jumps_through_virtual_functions(jumping: dict[str, list[Run]]) -> None:
+    (run,) = jumping["virtual"]
+    assert run.durations.shape[0] == 71
+
+
+def test_jumps_between_subroutines_of_fortran(tmp_path: Path) -> None:
+    flags = ("-O2", "-fno-inline", "-fno-ipa-cp", "-fno-ipa-pure-const")
+    program = compiled_fortran(tmp_path, *flags, PROGRAMS / "tails.f90")
+    done = alone("--out", "runs", "--iterate-at", "auto", "--", program, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    assert (run.durations.shape[0], run.header.passes) == (60, "")
 
 
 def test_a_loop_may_have_more_iterations_than_calls_separate(
@@ -258,7 +320,7 @@ def test_nothing_follows_a_call_that_ends_the_program(tmp_path: Path) -> None:
     assert file is not None
     assert function is not None
     follow = {
-        file.called(target): function.graph.successors[function.block(place)]
+        file.symbol(target): function.graph.successors[function.block(place)]
         for place, target in function.targets.items()
     }
     if file.machine == "x86":  # of others it is not known

@@ -147,6 +147,88 @@ static void slow(int count) {
   }
 }
 
+/* Steps over eight fields, each exchanged for itself. */
+static void fields(int count) {
+  for (int step = 0; step < count; step++) {
+    for (int field = 0; field < 8; field++) {
+      work(300);
+      exchange();
+    }
+    sum();
+  }
+}
+
+/* Steps of many small messages. */
+static void messages(int count) {
+  int rank, got;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int step = 0; step < count; step++) {
+    for (int message = 0; message < 500; message++)
+      MPI_Sendrecv(&rank, 1, MPI_INT, rank, 0, &got, 1, MPI_INT, rank, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+    sum();
+  }
+}
+
+/* A few benchmarks of many small messages. */
+static void benchmarks(int count) {
+  for (int set = 0; set < 12; set++) {
+    work(100000);
+    messages(1);
+  }
+}
+
+/* The same solve four times. */
+static void repeats(int count) {
+  for (int set = 0; set < 4; set++) {
+    MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    solve(count);
+  }
+}
+
+/* A few time steps with solves of unequal length, which is long. */
+static void implicit(int count) {
+  for (int step = 0; step < 5; step++) {
+    MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    solve(count + 11 * (step % 3));
+  }
+}
+
+/* Three points, each with as many iterations as it needs. */
+static void points(int count) {
+  for (int point = 0; point < 3; point++) {
+    MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    solve(count + 4 * point);
+  }
+}
+
+/* A script of thirty lines, two of which run steps. */
+static void script(int count) {
+  for (int line = 0; line < 30; line++) {
+    MPI_Bcast(&line, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (line == 12) solve(count);
+    if (line == 25) solve(10 * count);
+  }
+}
+
+/* Steps that ask until their message is there. */
+static void polls(int count) {
+  int rank, size, got, there;
+  MPI_Request requests[2];
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int step = 0; step < count; step++) {
+    MPI_Irecv(&got, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, requests);
+    MPI_Isend(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, requests + 1);
+    do {
+      work(20);
+      MPI_Testall(2, requests, &there, MPI_STATUSES_IGNORE);
+    } while (!there);
+    work(2000);
+    sum();
+  }
+}
+
 int main(int count, char **words) {
   MPI_Init(&count, &words);
   static const struct {
@@ -154,9 +236,11 @@ int main(int count, char **words) {
     void (*run)(int);
   } shapes[] = {{"conditional", conditional}, {"chunks", chunks}, {"solves", solves}, {"few", few},
                 {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}, {"slow", slow},
-                {"unrolled", unrolled}, {"inlined", inlined}, {"stages", stages}};
+                {"unrolled", unrolled}, {"inlined", inlined}, {"stages", stages}, {"fields", fields},
+                {"messages", messages}, {"benchmarks", benchmarks}, {"repeats", repeats},
+                {"implicit", implicit}, {"points", points}, {"script", script}, {"polls", polls}};
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < 11; i++)
+  for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
     if (!strcmp(shapes[i].name, words[1])) shapes[i].run(atoi(words[2]));
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

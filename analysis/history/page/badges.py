@@ -11,10 +11,10 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.changes import Finding, more_and_less
-from hindmost.models.changepoint.detection import FAIL, PASS, UNKNOWN, WARN
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, UNKNOWN, WARN
 
 SECTIONS = "history/page/sections.html"
-KNOWN, OPEN = "known", "open"
+KNOWN = "known"
 BADGES = (FAIL, WARN, OPEN, KNOWN, PASS, UNKNOWN)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {
@@ -37,8 +37,6 @@ def change_badge(judged: JudgedSeries, change: Finding, since: float) -> str:
 def series_badge(judged: JudgedSeries, since: float) -> str:
     """Return the verdict on a series by its changes after a time (seconds since 1970, UTC)."""
     verdict = judged.status(since)
-    if verdict == PASS and judged.open_before(since):
-        return OPEN
     if verdict == PASS and any(judged.acknowledgement(change) for change in judged.recent(since)):
         return KNOWN
     return verdict
@@ -46,7 +44,8 @@ def series_badge(judged: JudgedSeries, since: float) -> str:
 
 def address_of(name: SeriesName) -> str:
     """Return the fragment of the page's address that selects a series, without ``#``."""
-    return "/".join(quote(part, safe="") for part in (name.machine, name.case, name.timer))
+    # As JavaScript's encodeURIComponent writes it.
+    return "/".join(quote(part, safe="!*'()") for part in (name.machine, name.case, name.timer))
 
 
 def factor_words(judged: JudgedSeries, before: float, after: float) -> str:

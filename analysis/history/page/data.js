@@ -25,18 +25,18 @@ class NightlySeries {
     const slope = Math.log1p(trend.effect[0] / 100) / (trend.stop - 1 - trend.start);
     return regime.mean * Math.exp(slope * (i - (regime.start + regime.stop - 1) / 2));
   }
-  commitRange(first, last) { // what changed after the night before `first`, up to the night `last`
+  commitRange(first, last, shorten = short) { // after the night before `first`, up to the night `last`
     const before = this.commits[Math.max(first - 1, 0)], after = this.commits[last];
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
     if (!names.length) return UNKNOWN;
-    const [old, now] = [before, after].map((parts) => names.map((name) => short(parts[name] ?? "unknown")));
+    const [old, now] = [before, after].map((parts) => names.map((name) => shorten(parts[name] ?? "unknown")));
     const told = names.map((name, i) => `${name} ${old[i] === now[i] ? now[i] : `${old[i]}..${now[i]}`}`.trim()).join(", ");
     return old.join() === now.join() ? `the same commits before and after (${told}): inspect the machine` : told;
   }
 }
 const UNKNOWN = "unknown commits";
 const bare = (timer) => timer.replace(/[: ]+$/, ""); // some end with a colon
-const short = (commit) => commit.length > 12 ? commit.slice(0, 10) : commit;
+const short = (commit) => commit.replace(/[0-9a-f]{40}(?:[0-9a-f]{24})?/gi, (hash) => hash.slice(0, 12));
 const day = (time) => new Date(Math.floor(time) * 864e5).toISOString().slice(0, 10);
 const moment = (time) => {
   const text = new Date(Math.round(time * 1440) * 6e4).toISOString();

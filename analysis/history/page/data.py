@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.history.change_sentences import revision_words
+from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.badges import change_badge, series_badge
 from hindmost.analysis.history.page.ratios import pair_data
 from hindmost.analysis.history.page.regime_statistics import regime_statistics
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_charts import rounded
-from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint import ChangePoint, Jump
 from hindmost.printable import page_json
 from hindmost.records import to_document
 
@@ -52,12 +53,17 @@ class Calendars:
 def history_data(study: HistoryStudy) -> dict[str, Any]:
     """Return the data that the scripts need."""
     calendars = Calendars()
+    failed: dict[tuple[str, str], list[float]] = {}
+    for run in study.history.failures:
+        days = round(run.time / SECONDS_A_DAY, 3)
+        failed.setdefault((run.machine, run.case), []).append(days)
     series = [
         {
             **to_document(judged.series.name),
             "calendar": calendars.number(judged),
             "badge": series_badge(judged, study.since),
             **series_data(judged, study.level, study.since),
+            "failed": failed.get((judged.series.name.machine, judged.series.name.case), []),
         }
         for judged in study.judged
     ]
@@ -72,11 +78,13 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
 def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, Any]:
     """Return the values of a series and its findings."""
     series, found = judged.series, judged.detection
+    jump = [each for each in judged.recent(since) if isinstance(each, Jump)]
+    steps = [*found.changes, *jump]
     return {
         "unit": series.unit,
         "less_is_better": series.smaller_is_better,
         "values": rounded(series.values),
-        "changes": [change_data(judged, change, since) for change in found.changes],
+        "changes": [change_data(judged, change, since) for change in steps],
         "regimes": regime_statistics(judged, level),
         "outliers": [[run.start, run.stop] for run in found.outliers],
         "trends": [
@@ -84,7 +92,7 @@ def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, A
                 "start": trend.start,
                 "stop": trend.stop,
                 "effect": short([100 * trend.effect, *(100 * e for e in trend.effect_interval)]),
-                "p": short([trend.p_value])[0],
+                "p": short([trend.p_anywhere])[0],
             }
             for trend in found.trends
         ],
@@ -101,7 +109,7 @@ def change_data(judged: JudgedSeries, change: ChangePoint, since: float) -> dict
         "interval": change.interval,
         "levels": short([change.before, change.after]),
         "effect": short([100.0 * change.effect, *(100.0 * end for end in change.effect_interval)]),
-        "p": short([change.p_value])[0],
+        "p": short([change.p_anywhere])[0],
         "seen": [change.seen, change.needed],
         "badge": change_badge(judged, change, since),
         **({} if note is None else {"known": note.reason}),

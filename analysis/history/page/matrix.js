@@ -1,4 +1,4 @@
-/* All series over time, a cell a night: how much worse than the best level that the series had. */
+/* All series over time, a cell a night: how much worse than the best level that the series had until then. */
 
 const WORST = 0.3; // logarithm of the ratio from which on a cell is as dark as can be
 const MOST_ROWS = 400, ROW = 11; // pixels
@@ -13,9 +13,10 @@ class Matrix {
     this.hint = this.words.textContent;
     this.all = page.series;
     this.series = [...page.series].sort((a, b) => worst(a) - worst(b) || b.newest - a.newest || 0).slice(0, MOST_ROWS);
-    this.bases = this.series.map((each) => {
-      const levels = each.regimes.map((regime) => Math.min(each.expected(regime, regime.start), each.expected(regime, regime.stop - 1)));
-      return Math.log((each.less_is_better ? Math.min : Math.max)(...levels.length ? levels : each.values));
+    this.bases = this.series.map((each) => { // an improvement does not colour the nights before it
+      const better = each.less_is_better ? Math.min : Math.max;
+      let best = each.less_is_better ? Infinity : -Infinity;
+      return each.values.map((value, i) => Math.log(best = better(best, each.level(i) ? each.expected(each.level(i), i) : value)));
     });
     this.span = spanOfAll(page.series);
     this.canvas.style.height = `${this.series.length * ROW + 26}px`;
@@ -28,7 +29,7 @@ class Matrix {
   get left() { return clamp(this.canvas.clientWidth * 0.3, 60, 340); }
   get across() { return this.canvas.clientWidth - this.left - 8; }
   x(time) { return this.left + (time - this.span[0]) / (this.span[1] - this.span[0]) * this.across; }
-  worse(row, i) { return (this.series[row].logs[i] - this.bases[row]) * (this.series[row].less_is_better ? 1 : -1); }
+  worse(row, i) { return (this.series[row].logs[i] - this.bases[row][i]) * (this.series[row].less_is_better ? 1 : -1); }
   draw() {
     const pen = sheet(this.canvas, this.canvas.clientWidth, this.canvas.clientHeight), night = Math.max(this.across / (this.span[1] - this.span[0]), 1);
     pen.font = "10px system-ui, sans-serif";
@@ -45,6 +46,13 @@ class Matrix {
         }
       });
       pen.globalAlpha = 1;
+      Object.assign(pen, { strokeStyle: ink("--fail"), lineWidth: 1.5 });
+      for (const time of series.failed) {
+        const x = this.x(time), [top, bottom] = [y + 2.5, y + ROW - 2.5];
+        pen.beginPath();
+        for (const [from, to] of [[top, bottom], [bottom, top]]) { pen.moveTo(x - 3, from); pen.lineTo(x + 3, to); }
+        pen.stroke();
+      }
       for (const change of series.changes) borderLine(pen, change.badge, this.x(series.times[change.index]), y + 0.5, ROW - 1);
     });
     pen.fillStyle = ink("--quiet");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 from hindmost.analysis.history.change_groups import (
     SeriesChange,
@@ -16,9 +17,11 @@ from hindmost.analysis.history.headline import (
     data_remarks,
     headline,
     newest_line,
+    quiet_words,
     silence_lines,
+    unseen_steps,
 )
-from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, change_badge
+from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.finding import MOST_SHOWN
@@ -28,7 +31,7 @@ from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Trend
-from hindmost.models.changepoint.detection import FAIL, PASS
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS
 from hindmost.models.significance import p_words
 from hindmost.text import percent, quantity, signed_percent
 
@@ -36,18 +39,38 @@ HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, �
 
 
 def leading_charts(study: HistoryStudy) -> list[Widget]:
-    """Return the charts of the one or two series that changed most: of late, else before."""
+    """Return the charts of the one or two series that changed most: that of the headline first."""
     recent = [each for group in group_changes(study) for each in group.findings]
-    failing = [each for each in recent if each.badge == FAIL]
-    drifting = [each for each in recent if isinstance(each.change, Trend)]
     older = [each for group in open_before(study) for each in group.findings]
-    changed = [(each.change.effect, each.judged) for each in failing or [*drifting, *older]]
-    changed.sort(key=lambda each: -abs(math.log1p(each[0])))
-    series = dict.fromkeys(judged.series.name for _, judged in changed)
+    changed = sorted(
+        worst_of(recent) or older, key=lambda each: -abs(math.log1p(each.change.effect))
+    )
+    first = most_costly(recent)
+    series = dict.fromkeys(
+        each.judged.series.name for each in [*([first] if first else []), *changed]
+    )
     return [
         Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
         for number, name in enumerate(list(series)[:MOST_SHOWN])
     ]
+
+
+def worst_of(recent: Sequence[SeriesChange]) -> list[SeriesChange]:
+    """Return the confirmed changes for the worse; without any, those seen and the drifts."""
+    return [each for each in recent if each.badge == FAIL] or [
+        each for each in recent if each.judged.is_open(each.change)
+    ]
+
+
+def most_costly(recent: Sequence[SeriesChange]) -> SeriesChange | None:
+    """Return the change for the worse that costs most: in seconds, where some are times."""
+    worst = [each for each in worst_of(recent) if each.open]
+    timed = [each for each in worst if each.judged.series.unit == "s"]
+    return max(
+        timed or worst,
+        key=lambda each: abs(each.difference) if timed else abs(math.log1p(each.change.effect)),
+        default=None,
+    )
 
 
 def history_sentences(study: HistoryStudy) -> list[str]:
@@ -55,40 +78,26 @@ def history_sentences(study: HistoryStudy) -> list[str]:
     status, _, found = headline(study).partition(": ")
     said = f"{capital(found)} ({status})."
     older = still_open(study)
-    if older and status == PASS:
-        said = said.removesuffix(f"({status}).") + f"({OPEN})."
-    in_order = (older, said) if status == PASS else (worst_change(study), said, older)
+    if status == OPEN:
+        said = f"{capital(', '.join(quiet_words(study)))} ({status})."
+    in_order = (older, said) if status in (PASS, OPEN) else (worst_change(study), said, older)
     return list(filter(None, in_order))
 
 
 def worst_change(study: HistoryStudy) -> str:
-    """Say what changed or drifted most for the worse, and since when; empty if nothing did.
-
-    A change counts if it is confirmed, and drifts if there is none.
-    """
-    found = [each for group in group_changes(study) for each in group.findings]
-    failing = [each for each in found if each.judged.verdict_on(each.change) == FAIL] or [
-        each
-        for each in found
-        if isinstance(each.change, Trend) and each.judged.is_open(each.change)
-    ]
-    if not failing:
+    """Say what changed or drifted most for the worse, and since when; empty if nothing did."""
+    worst = most_costly([each for group in group_changes(study) for each in group.findings])
+    if worst is None:
         return ""
-    timed = [each for each in failing if each.judged.series.unit == "s"]
-    worst = max(
-        timed or failing,
-        key=lambda each: (
-            each.change.after - each.change.before if timed else abs(math.log1p(each.change.effect))
-        ),
-    )
     change, unit = worst.change, worst.judged.series.unit
     drift = isinstance(change, Trend)
     since = f"in a drift since {worst.dates[0]}" if drift else f"since {worst.date}"
+    seen = isinstance(change, ChangePoint) and not change.confirmed
     return (
         f"{named(worst.judged.series.name)} is {percent(abs(change.effect))} "
-        f"{'slower' if timed else 'worse'} "
+        f"{'slower' if unit == 's' else 'worse'} "
         f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) "
-        f"{since}."
+        f"{since}{', seen, not confirmed' if seen else ''}."
     )
 
 
@@ -129,12 +138,16 @@ def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
 
 
 def no_change(study: HistoryStudy) -> str:
-    """Say that no change was found, and which are too small to be judged."""
-    least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
-    small = " Smaller ones are not judged." if least else ""
+    """Say that no change was found, and what could not have been seen."""
+    steps = [each.visible_step(study.since) for each in study.judged]
+    unseen = unseen_steps(steps)
     newest = newest_line(study).partition(": ")[2]
-    last = f" {capital(newest)}." if newest else ""
-    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}{last}"
+    words = [
+        f"No change was found in the last {study.last_days:.3g} days",
+        *([capital(unseen)] if unseen else []),
+        *([capital(newest)] if newest else []),
+    ]
+    return f"{'. '.join(words)}."
 
 
 def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
@@ -146,7 +159,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
         seen = "confirmed"
         if not change.confirmed:
             certainty = Certainty.OPEN
-            seen = f"not confirmed: seen on {change.seen} of {change.needed} nights"
+            seen = f"seen, not confirmed: {change.progress}"
     badge = change_badge(judged, change, since)
     return Conclusion(
         title=named(series.name),
@@ -157,7 +170,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
         relative=True,
         amount=signed(delta, series.unit),
         certainty=certainty,
-        basis=f"verdict {badge}; {p_words(change.p_value, 1)}; {seen}",
+        basis=f"verdict {badge}; {p_words(change.p_anywhere, 1)}; {seen}",
         links=(Link(anchor=address_of(series.name), text="The series"),),
     )
 

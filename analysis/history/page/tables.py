@@ -128,7 +128,9 @@ def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = T
     cases = {each.judged.series.name.case for each in group.findings}
     many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
     badge, commits = badge_html(group_badge(group, since)), group.commits or "unknown commits"
-    title = rendered(SECTIONS, "group_title", badge, group.leading.date, many, commits)
+    title = rendered(
+        SECTIONS, "group_title", badge, group.leading.date, many, commits, group.full_commits
+    )
     table = Table(
         columns=(
             Column("verdict"),
@@ -172,7 +174,7 @@ def change_rows(
         finding.date,
         factor_words(judged, change.before, change.after),
         signed_percent(change.effect, change.effect_interval),
-        p_number(change.p_value, 1),
+        p_number(change.p_anywhere, 1),
         "; ".join(explained),
     )
     for each in finding.within:

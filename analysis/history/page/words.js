@@ -21,15 +21,16 @@ function dates(series, [first, last]) {
 const effect = ([middle, low, high]) => `${signed(middle)} % (${signed(low)} to ${signed(high)})`;
 
 function sayChange(series, change, level) {
-  const confirmed = change.seen[0] >= change.seen[1] ? "confirmed" : `seen ${change.seen[0]} of ${change.seen[1]} times`;
+  const confirmed = change.seen[0] >= change.seen[1] ? "confirmed" : `seen, not confirmed (${change.seen[0]} of ${change.seen[1]})`;
   const note = change.known ? `, acknowledged: ${change.known}` : "";
   return [badge(change.badge), ` From ${day(series.times[change.index])} on ${factor(change.levels, series.word)}: ` +
     `${effect(change.effect)}, p ${probability(change.p)}, ${confirmed}${note}. Interval of dates: ${dates(series, change.interval)} ` +
     `(${level} %); commits to inspect: ${series.commitRange(...change.interval)}`];
 }
 function changesTable(series, level) {
+  const commits = ({ interval }) => make("span", { title: series.commitRange(...interval, (full) => full) }, series.commitRange(...interval));
   const rows = series.changes.map((change) => [badge(change.badge), day(series.times[change.index]), dates(series, change.interval),
-    factor(change.levels, series.word), effect(change.effect), probability(change.p), series.commitRange(...change.interval), change.known ?? ""]);
+    factor(change.levels, series.word), effect(change.effect), probability(change.p), commits(change), change.known ?? ""]);
   const heads = ["verdict", "from", `interval of dates (${level} %)`, "change>", `effect, ${level} % interval>`, "p>", "commits to inspect", "acknowledged"];
   if (!series.changes.some((change) => change.known)) for (const row of [heads, ...rows]) row.pop();
   return table(heads, rows.reverse());

@@ -135,6 +135,11 @@ def _benchmark(
         case = f"{shown} [{environment}]" if environment else shown
         if value is None:
             yield session.failed(case, "the benchmark failed")
+        elif isinstance(value, float) and math.isnan(value):
+            remarks.add(
+                "benchmarks that were skipped",
+                f"{session.file}: {case}, {timer} is NaN, which is not a finite number: skipped.",
+            )
         else:
             error = _spread(columns, at)
             yield session.result(case, {timer: value}, units={timer: unit}, errors={timer: error})
@@ -159,14 +164,12 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         # A single number or null stands for a benchmark without parameters, or that failed.
         values = result if isinstance(result, list) else [result]
         by_column = dict(zip(columns if values is result else ["result"], values, strict=False))
-        try:
-            found = list(
+        with remarks.leaving_out("benchmarks that cannot be read", "benchmark"):
+            if not name.strip():
+                raise DataError(f"{path} has a benchmark without a name.")
+            yield from list(
                 _benchmark(name, by_column, described.get(name, {}), session, environment, remarks)
             )
-        except DataError as error:
-            remarks.add("benchmarks that cannot be read", f"{error} The benchmark is left out.")
-            continue
-        yield from found
 
 
 def _recognises(path: Path, head: bytes) -> bool:

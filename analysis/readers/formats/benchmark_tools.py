@@ -77,6 +77,7 @@ from hindmost.analysis.readers.json_values import (
     inner,
     load,
     member,
+    name_in,
     read_object,
 )
 from hindmost.analysis.readers.path_names import dated
@@ -90,9 +91,9 @@ from hindmost.analysis.readers.repetitions import (
 )
 from hindmost.analysis.readers.text_files import read_text
 from hindmost.analysis.readers.units import IN_SECONDS
-from hindmost.errors import DataError
 from hindmost.parsing import LARGEST
 
+UNREADABLE = "benchmarks that cannot be read"
 Measured = dict[str, tuple[list[Any], str]]
 """Repetitions and unit by timer."""
 
@@ -150,11 +151,12 @@ def read_google(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[H
     program = str(context.get("executable") or "").replace("\\", "/").rpartition("/")[2]
     cases: dict[str, dict[str, list[JsonObject]]] = {}
     for entry, where in entries_of(data, "benchmarks", f"{path}:"):
-        name = member(entry, "name", str, where)
-        is_aggregate = entry.get("run_type") == "aggregate"
-        kind = str(entry.get("aggregate_name", "")) if is_aggregate else ""
-        of_case = cases.setdefault(str(entry.get("run_name") or name), {})
-        of_case.setdefault(kind, []).append(entry)
+        with remarks.leaving_out(UNREADABLE, "benchmark"):
+            name = name_in(entry, "name", where)
+            is_aggregate = entry.get("run_type") == "aggregate"
+            kind = str(entry.get("aggregate_name", "")) if is_aggregate else ""
+            of_case = cases.setdefault(str(entry.get("run_name") or name), {})
+            of_case.setdefault(kind, []).append(entry)
     for name, kinds in cases.items():
         case = f"{program}: {name}" if program else name
         every = [entry for entries in kinds.values() for entry in entries]
@@ -248,13 +250,15 @@ def read_pytest(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[H
         commits=commits_of_session(inner(data, "commit_info")),
     )
     for entry, where in entries_of(data, "benchmarks", f"{path}:"):
-        name = member(entry, "fullname" if "fullname" in entry else "name", str, where)
-        stats = entry.get("stats")
-        if stats:
-            value, spread = of_rounds(expect(stats, dict, f"{where} stats"))
-            yield session.result(name, {"time": value}, errors={"time": spread})
-        else:
-            yield session.failed(name, "no statistics")
+        with remarks.leaving_out(UNREADABLE, "benchmark"):
+            key = "fullname" if "fullname" in expect(entry, dict, where) else "name"
+            name = name_in(entry, key, where)
+            stats = entry.get("stats")
+            if stats:
+                value, spread = of_rounds(expect(stats, dict, f"{where} stats"))
+                yield session.result(name, {"time": value}, errors={"time": spread})
+            else:
+                yield session.failed(name, "no statistics")
 
 
 PYTEST_BENCHMARK = HistoryFormat(
@@ -282,7 +286,8 @@ def of_command(entry: JsonObject, where: str) -> tuple[Measured, list[Any]]:
             measured["memory"] = (memory, "bytes")
         return measured, codes if isinstance(codes, list) else []
     measured, statuses = {}, []
-    for run, _ in entries_of(entry, "measurements", where):
+    for run, place in entries_of(entry, "measurements", where):
+        expect(run, dict, place)
         statuses.append(run.get("exit_code", 0))
         for metric, timer in METRICS.items():
             if quantity := inner(run, metric):
@@ -301,18 +306,19 @@ def read_hyperfine(path: Path, folder_machine: str, remarks: Remarks) -> Iterato
     )
     session = Session(machine=folder_machine, time=time, file=str(path))
     for entry, where in entries_of(data, "results", f"{path}:"):
-        command, name = member(entry, "command", str, where), entry.get("name")
-        case = name if isinstance(name, str) and name else command
-        parameters = inner(entry, "parameters").items()
-        hidden = [f"{key}={value}" for key, value in parameters if str(value) not in case]
-        case = f"{case} ({', '.join(hidden)})" if hidden else case
-        measured, statuses = of_command(entry, where)
-        bad = [status for status in statuses if status != 0]
-        if bad:
-            ended = "was killed" if bad[0] is None else f"ended with status {bad[0]}"
-            yield session.failed(case, ended)
-        else:
-            yield repeated(session, case, measured)
+        with remarks.leaving_out(UNREADABLE, "command"):
+            command, name = name_in(entry, "command", where), entry.get("name")
+            case = name if isinstance(name, str) and name.strip() else command
+            parameters = inner(entry, "parameters").items()
+            hidden = [f"{key}={value}" for key, value in parameters if str(value) not in case]
+            case = f"{case} ({', '.join(hidden)})" if hidden else case
+            measured, statuses = of_command(entry, where)
+            bad = [status for status in statuses if status != 0]
+            if bad:
+                ended = "was killed" if bad[0] is None else f"ended with status {bad[0]}"
+                yield session.failed(case, ended)
+            else:
+                yield repeated(session, case, measured)
 
 
 HYPERFINE = HistoryFormat(
@@ -335,7 +341,9 @@ _PER_ITERATION = re.compile(r"\s*/\s*(?:iter|iteration|op|ops|call)$", re.IGNORE
 _FIT = re.compile(r"_(?:BigO|RMS)$")
 
 
-def of_page(run: Any, suite: str, where: str, file: Path, machine: str) -> Iterator[CaseResult]:
+def of_page(
+    run: Any, suite: str, where: str, file: Path, machine: str, remarks: Remarks
+) -> Iterator[CaseResult]:
     """Yield the results of a run, one for each of its benchmarks."""
     time = seconds_since_1970(member(run, "date", None, where), f"{where} date")
     commit = inner(run, "commit").get("id")
@@ -348,13 +356,14 @@ def of_page(run: Any, suite: str, where: str, file: Path, machine: str) -> Itera
     direction = DIRECTIONS.get(str(run.get("tool")))
     cases: dict[tuple[str, str, str], list[Any]] = {}
     for bench, place in entries_of(run, "benches", where):
-        name = member(bench, "name", str, place)
-        if "value" not in bench and _FIT.search(name):
-            continue
-        written = str(bench.get("unit") or "").strip()
-        plain = _PER_ITERATION.sub("", written)
-        unit = ("time", plain) if plain.lower() in IN_SECONDS else ("value", written)
-        cases.setdefault((name, *unit), []).append(bench.get("value"))
+        with remarks.leaving_out(UNREADABLE, "benchmark"):
+            name = name_in(bench, "name", place)
+            if "value" not in bench and _FIT.search(name):
+                continue
+            written = str(bench.get("unit") or "").strip()
+            plain = _PER_ITERATION.sub("", written)
+            unit = ("time", plain) if plain.lower() in IN_SECONDS else ("value", written)
+            cases.setdefault((name, *unit), []).append(bench.get("value"))
     for (case, timer, unit_name), values in cases.items():
         yield repeated(
             session,
@@ -373,12 +382,9 @@ def read_page(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[His
     data = expect(load(text, str(path)), dict, f"{path}: the document")
     for suite, runs in member(data, "entries", dict, f"{path}:").items():
         for at, run in enumerate(expect(runs, list, f"{path}: entries {suite}")):
-            try:
-                found = list(of_page(run, suite, f"{path}: {suite}[{at}]", path, folder_machine))
-            except DataError as error:
-                remarks.add("runs that cannot be read", f"{error} The run is left out.")
-                continue
-            yield from found
+            with remarks.leaving_out("runs that cannot be read", "run"):
+                where = f"{path}: {suite}[{at}]"
+                yield from list(of_page(run, suite, where, path, folder_machine, remarks))
 
 
 GITHUB_ACTION_BENCHMARK = HistoryFormat(

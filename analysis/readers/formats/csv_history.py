@@ -11,12 +11,14 @@ time is the first there is of the columns ``timestamp``, ``datetime``, ``date`` 
 what was measured. Columns ``machine`` and ``case`` (or ``test``, ``benchmark``) separate series;
 without them the case is the file's name without a date. So does ``branch``, where a file has
 several. A run whose column ``passed`` says no (or false, fail, 0) failed. Columns without a number
-are not metrics. An empty field was not measured; an empty time or another length than the header
-leaves the row out.
+are not metrics, and neither are numbers that name or date a run (`timers.is_label`). Numbers have a
+decimal point or comma, see `decimal_marks`. An empty field or ``nan`` was not measured; an empty
+time or another length than the header leaves the row out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from pathlib import Path
 from hindmost.analysis.readers.commits import commits_in, repository_in
 from hindmost.analysis.readers.dates import seconds_since_1970, without_date
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
+from hindmost.analysis.readers.gather_history import no_measurement
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_tables import (
     TextTable,
@@ -46,6 +49,8 @@ ROLES = {
 }
 """Roles of columns by name, the clearest name first; all others may be metrics."""
 
+NAMES = ("case", "metric")
+"""Columns that name a result, where any row of a table has a name in them."""
 FAILED = ("false", "no", "fail", "failed", "0")
 
 SHOULD_BE = (
@@ -129,6 +134,7 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         for at in range(len(names))
         if any(table.number(row[at]) is not None for _, row in table.rows)
     }
+    naming = [role for role in NAMES if any(columns.get(role, row) for _, row in table.rows)]
     branches = {columns.get("branch", fields) for _, fields in table.rows}
     for line, fields in table.rows:
         where = f"{path}, line {line}"
@@ -138,6 +144,11 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
             remarks.add("rows without a date", f"{error} The row is left out.")
             continue
         case = columns.get("case", fields) or without_date(path.stem)
+        if not all(columns.get(role, fields) for role in naming):
+            remarks.add(
+                "rows without a name", f"{where} names no case or no metric. The row is left out."
+            )
+            continue
         if len(branches) > 1:
             case = f"{case} [{columns.get('branch', fields) or 'no branch'}]"
         session = Session(
@@ -150,10 +161,16 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
             yield session.failed(case, "did not pass")
             continue
         cells = _cells(columns, fields, numeric)
-        values = {name: (table.number(text), text) for name, _, text in cells}
+        values: dict[str, float | str] = {}
+        for name, _, text in cells:
+            value = table.number(text)
+            if value is not None and math.isnan(value):  # tables write it for a missing value
+                remarks.add(*no_measurement(f"{where}: {case}, {name}", value))
+            else:
+                values[name] = text if value is None else value
         yield session.result(
             case,
-            {name: text if value is None else value for name, (value, text) in values.items()},
+            values,
             # A table says its units, or nothing of them.
             units={name: unit for name, unit, _ in cells},
         )

@@ -147,6 +147,7 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
     names = [*varying, *(name for name in request.parameters if name in points[first])]
     names = list(dict.fromkeys(names)) or list(points[first])[:1]
     into.declare(names, str(first))
+    into.inclusive = request.inclusive
     over_ranks = OVER_RANKS[request.over_ranks]
     for path, point in points.items():
         at = tuple(point[name] for name in names)

@@ -31,6 +31,8 @@ from hindmost.errors import DataError
 
 MACHINE_KEYS = ("machine", "site", "host", "hostname")
 
+_CASE = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
+_TIMERS = re.compile(rb'"timers"\s*:\s*(?:\{|null)')
 _START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
 
 
@@ -72,15 +74,12 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         remarks.add("nights without a case", f"{path} contains no case; left out.")
     for case, entry in nights.items():
         where = f"{path}: {case}"
-        try:
+        with remarks.leaving_out("cases that cannot be read", "case"):
             if not {"passed", "timers"} & expect(entry, dict, where).keys():
                 raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
-            time = _time(entry, where, by_name)
-            found = _run(case, entry, path, folder_machine, time)
-        except DataError as error:
-            remarks.add("cases that cannot be read", f"{error} The case is left out.")
-        else:
-            yield found
+            if not case.strip():
+                raise DataError(f"{path} has a case without a name.")
+            yield _run(case, entry, path, folder_machine, _time(entry, where, by_name))
 
 
 def _recognises(path: Path, head: bytes) -> bool:
@@ -88,7 +87,8 @@ def _recognises(path: Path, head: bytes) -> bool:
     if begin.strip() in (b"{}", b"{ }"):
         # A night in which nothing ran; only its name shows the format.
         return path.name.startswith("ctest")
-    return begin.startswith(b"{") and re.search(rb'"timers"\s*:\s*(?:\{|null)', head) is not None
+    first = _CASE.match(begin)
+    return first is not None and _TIMERS.search(begin, first.end()) is not None
 
 
 NIGHTLY = HistoryFormat(

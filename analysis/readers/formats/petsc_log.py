@@ -114,6 +114,7 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
     for path in paths:
         where = str(path)
         into.declare([RANKS], where)
+        into.inclusive = True
         if _recognises_csv(path, head_of(path)):
             size, events = events_of(path)
             join = OVER_RANKS[request.over_ranks]

@@ -46,7 +46,8 @@ def _machine(run: Run) -> str:
     return str(cluster or host or next(iter(run.hosts), ""))
 
 
-def _case(run: Run) -> str:
+def case_of(run: Run) -> str:
+    """Return the name of the case that a run is of."""
     return Group((run,), name_of(run)).title
 
 
@@ -109,7 +110,7 @@ def _scatter(of_batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     run = open_run(path)
     time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
-    case, commits = _case(run), _commits(run)
+    case, commits = case_of(run), _commits(run)
     session = Session(machine=_machine(run), time=time, file=str(run.path), commits=commits)
     ending = Ending.of(run.header)
     shortfall = ending.shortfall if ending is not None else ""

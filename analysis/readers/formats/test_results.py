@@ -44,8 +44,9 @@ from xml.etree.ElementTree import Element, ParseError, parse
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
+from hindmost.analysis.readers.decimal_marks import decimal_mark, number_in
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
-from hindmost.analysis.readers.path_names import dated, machine_in
+from hindmost.analysis.readers.path_names import dated
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError
@@ -64,10 +65,7 @@ SKIPPED_BY = "SKIP_"
 """The begin of ctest's message if a test skipped itself."""
 NOT_RUN = {"disabled", "notrun", "suppressed", "skipped"}
 
-NO_MACHINES = {"test", "tests", "junit", "ctest", "pytest", "unit", "surefire"}
-"""Names that tools give to folders of results, such as ``test-results``."""
-
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+UNREADABLE = "tests that cannot be read"
 
 
 def read_xml(path: Path) -> Element:
@@ -108,34 +106,52 @@ def read_junit(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[Hi
     Raises
     ------
     DataError
-        The file is damaged, or a time in it cannot be read.
+        The file is damaged.
     """
-    said = machine_in(path.absolute().parent.name)
-    said = "" if said.lower() in NO_MACHINES else said
-    for test, suites in tests_in(read_xml(path)):
-        name, group = test.get("name", ""), test.get("classname", "")
-        case = name if group in ("", name) else f"{group}.{name}".removesuffix(".")
-        if not case:
-            raise DataError(f"{path} has a test without a name: this is not JUnit XML.")
-        inside_out = (test, *reversed(suites))
-        moment = next((each.get("timestamp") for each in inside_out if each.get("timestamp")), None)
-        where = f"{path}: timestamp"
-        time = dated(path, remarks) if moment is None else seconds_since_1970(moment, where)
-        host = next((each.get("hostname") for each in inside_out if each.get("hostname")), "")
-        machine = said or host or folder_machine
-        properties = {
-            each.get("name", ""): each.get("value", "")
-            for suite in suites
-            for each in suite.iterfind("properties/property")
-        }
-        commits = commits_in(properties)
-        session = Session(machine=machine, time=time, file=str(path), commits=commits)
-        failed = failure_of(test)
-        skipped = {test.get("status"), test.get("result")} & NOT_RUN
-        if failed:
-            yield session.failed(case, failed)
-        elif not skipped and test.find("skipped") is None and test.get("time") is not None:
-            yield session.result(case, {TIMER: number(test.get("time", ""))})
+    root = read_xml(path)
+    mark = decimal_mark(each.get("time", "") for each in root.iter())
+    for test, suites in tests_in(root):
+        with remarks.leaving_out(UNREADABLE, "test"):
+            inside_out = (test, *reversed(suites))
+            case = case_of(test, f"{path}: a test")
+            moment = stated(inside_out, "timestamp")
+            where = f"{path}: timestamp"
+            properties = {
+                each.get("name", ""): each.get("value", "")
+                for suite in suites
+                for each in suite.iterfind("properties/property")
+            }
+            session = Session(
+                machine=stated(inside_out, "hostname") or folder_machine,
+                time=seconds_since_1970(moment, where) if moment else dated(path, remarks),
+                file=str(path),
+                commits=commits_in(properties),
+            )
+            failed = failure_of(test)
+            skipped = {test.get("status"), test.get("result")} & NOT_RUN
+            if failed:
+                yield session.failed(case, failed)
+            elif not skipped and test.find("skipped") is None and test.get("time") is not None:
+                yield session.result(case, {TIMER: number(test.get("time", ""), mark)})
+
+
+def case_of(test: Element, where: str) -> str:
+    """Return the class and the name of a test; the name alone where both are the same.
+
+    Raises
+    ------
+    DataError
+        It has no name.
+    """
+    name, group = test.get("name", "").strip(), test.get("classname", "").strip()
+    if not name:
+        raise DataError(f"{where} has no name, so its results belong to no case.")
+    return name if group in ("", name) else f"{group}.{name}"
+
+
+def stated(elements: Iterable[Element], name: str) -> str:
+    """Return an attribute of the first element that has it; empty if none has."""
+    return next((text for each in elements if (text := each.get(name, "").strip())), "")
 
 
 def failure_of(test: Element) -> str:
@@ -151,18 +167,10 @@ def failure_of(test: Element) -> str:
     return failed
 
 
-def number(text: str) -> Any:
-    """Return a number that is written as text, or the text: the gathering judges it.
-
-    Maven writes thousands with a comma.
-    """
-    plain = text.strip()
-    if _THOUSANDS.fullmatch(plain):
-        plain = plain.replace(",", "")
-    try:
-        return float(plain)
-    except ValueError:
-        return text
+def number(text: str, mark: str | None) -> Any:
+    """Return a number that is written as text, or the text: the gathering judges it."""
+    value = number_in(text, mark)
+    return text if value is None else value
 
 
 EXECUTION = "Execution Time"
@@ -184,26 +192,32 @@ def read_dashboard(path: Path, folder_machine: str, remarks: Remarks) -> Iterato
         return
     begun = root.findtext("Testing/StartTestTime", "").strip()
     where = f"{path}: StartTestTime"
-    time = seconds_since_1970(number(begun), where) if begun else dated(path, remarks)
+    time = seconds_since_1970(number(begun, None), where) if begun else dated(path, remarks)
     machine = " ".join(root.get(key, "") for key in ("Name", "BuildName")).strip()
     session = Session(machine=machine or folder_machine, time=time, file=str(path))
     names = Counter(text_in(test, "Name") for test in tests)
+    mark = decimal_mark(
+        text_in(each, "Value")
+        for each in root.iter("NamedMeasurement")
+        if each.get("name") == EXECUTION
+    )
     for test in tests:
-        name, status = text_in(test, "Name"), test.get("Status", "")
-        if not name:
-            raise DataError(f"{path} has a test without a name: this is not a Test.xml of ctest.")
-        case = name if names[name] == 1 else f"{text_in(test, 'Path')}/{name}"
-        words, values = measurements_of(test, f"{path}: {name}", remarks)
-        failure = ""
-        said = words.get("Completion Status", "")
-        if status == "failed":
-            failure = words.get("Exit Code", "").lower() or "failed"
-        elif status == "notrun" and said != "Disabled" and not said.startswith(SKIPPED_BY):
-            failure = f"not run: {said}".removesuffix(": ")
-        if failure:
-            yield session.failed(case, failure)
-        elif status == "passed":
-            yield session.result(case, values)
+        with remarks.leaving_out(UNREADABLE, "test"):
+            name, status = text_in(test, "Name"), test.get("Status", "")
+            if not name:
+                raise DataError(f"{path}: a test has no name, so its results belong to no case.")
+            case = name if names[name] == 1 else f"{text_in(test, 'Path')}/{name}"
+            words, values = measurements_of(test, mark, f"{path}: {name}", remarks)
+            failure = ""
+            said = words.get("Completion Status", "")
+            if status == "failed":
+                failure = words.get("Exit Code", "").lower() or "failed"
+            elif status == "notrun" and said != "Disabled" and not said.startswith(SKIPPED_BY):
+                failure = f"not run: {said}".removesuffix(": ")
+            if failure:
+                yield session.failed(case, failure)
+            elif status == "passed":
+                yield session.result(case, values)
 
 
 def text_in(element: Element, name: str) -> str:
@@ -212,7 +226,7 @@ def text_in(element: Element, name: str) -> str:
 
 
 def measurements_of(
-    test: Element, where: str, remarks: Remarks
+    test: Element, mark: str | None, where: str, remarks: Remarks
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return what a test says of itself in words, and its time."""
     words: dict[str, str] = {}
@@ -222,7 +236,7 @@ def measurements_of(
         if not each.get("type", "").startswith("numeric/"):
             words[name] = text
         elif name == EXECUTION:
-            values[TIMER] = number(text)
+            values[TIMER] = number(text, mark)
         elif name not in BY_CTEST:
             remarks.add(
                 "measurements that tests printed",

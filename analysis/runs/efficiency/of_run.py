@@ -275,9 +275,10 @@ def local_work(block: Block) -> tuple[NDArray[np.float64], EventBlock | None]:
         work=work,
         duration=inside,
         rest=np.maximum(local - work.sum(axis=2, dtype=np.float64), 0.0),
-        cycle_begins=run.position[block.rows] == 0,
+        cycle_begins=block.cycle_begins,
         absent=absent,
         group=block.group,
+        behind=block.behind,
     )
     return local, events
 

@@ -18,6 +18,7 @@ from hindmost.models.ranks.efficiencies import (
     Computation,
     ComputationScaling,
 )
+from hindmost.models.significance import repeats_words
 from hindmost.records import to_document
 from hindmost.text import counted, percent
 
@@ -196,6 +197,9 @@ class KernelEfficiencies:
             f"{percent(efficiency, 0)}{spread}.",
             *self.causes(column),
         ]
+        why_not = repeats_words(first.times_s, column.times_s)
+        if why_not:
+            said.append(f"Not shown to exceed the scatter of repeats: {why_not}.")
         if self.repeats_work:
             said.append(
                 f"Every rank works as long as {before} did: either each repeats the work, or the "

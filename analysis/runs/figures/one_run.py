@@ -26,6 +26,7 @@ from hindmost.analysis.runs.figures.times import (
 )
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
 from hindmost.analysis.runs.read import of_how_many, title_of
+from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Quantity, Series, noted
@@ -262,8 +263,8 @@ def make_activities(run: Run, choice: FigureChoice) -> Chart:
     """
     if not run.activities:
         raise UsageError(
-            f"{run.path}: local work was not split by activity; record it with "
-            "'hindmost run --activities'."
+            f"{run.path}: local work was not split by activity"
+            f"{remedy(Need.ACTIVITIES, run, before='; ')}."
         )
     times = {name: run.activity(name) for name in run.activities}
     samples = [

@@ -15,6 +15,7 @@ from hindmost.errors import UsageError
 from hindmost.models.changepoint.changes import (
     WITHIN,
     ChangePoint,
+    Jump,
     OutlierRun,
     Regime,
     Trend,
@@ -31,6 +32,8 @@ from hindmost.models.changepoint.robust.segments import (
     Segment,
     compare,
     find_segments,
+    long_run_factor,
+    visible_steps,
 )
 
 ALPHA = 1e-4
@@ -42,6 +45,8 @@ FEWEST = FIRST + SHORTEST
 """Nights of a series, at least: until then, its noise is unknown."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
+JUMP = 8.0
+"""Standard deviations from the level beyond which the newest nights are reported at once."""
 FARTHEST, BESIDE = 30, 2
 """Nights from the best place up to which places of a change are tried, and those that stay on
 either side."""
@@ -101,10 +106,13 @@ def detect_robustly(
     detection = described(series, segments, noise, found, seen, level, confirmations)
     fitted = np.concatenate([each.fit.values for each in segments])
     sigma = np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
+    outliers = outlier_runs(series.logs - fitted, OUTLYING * sigma)
     return replace(
         detection,
-        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma),
-        trends=tuple(trend_of(each, level) for each in segments if each.line),
+        outliers=outliers,
+        trends=tuple(trend_of(each, series.size, level) for each in segments if each.line),
+        jump=jump_at_end(series, segments[-1], outliers, level, confirmations),
+        visible_steps=tuple(np.expm1(visible_steps(segments[-1], rules)).tolist()),
     )
 
 
@@ -133,10 +141,7 @@ def described(
             change_of(series, left, right, noise, level, count, confirmations)
             for (left, right), count in zip(found, seen, strict=True)
         ),
-        regimes=tuple(
-            regime_of(segment, freedom, level)
-            for segment, freedom in zip(segments, freedom_of_means(segments), strict=True)
-        ),
+        regimes=tuple(regime_of(segment, level) for segment in segments),
         correlation=noise.rho,
     )
 
@@ -272,22 +277,47 @@ def outlier_runs(
     )
 
 
-def freedom_of_means(segments: list[Segment]) -> list[float]:
-    """Return the degrees of freedom of the segments' levels.
+def jump_at_end(
+    series: CheckedSeries,
+    last: Segment,
+    outliers: Sequence[OutlierRun],
+    level: float,
+    confirmations: int,
+) -> Jump | None:
+    """Return the run of outliers that the series ends with, if it is `JUMP` away; else None."""
+    if not outliers or outliers[-1].stop != series.size:
+        return None
+    run = outliers[-1]
+    values = series.logs[run.start :]
+    before, error = last.at_end(True)
+    after = float(np.median(values))
+    if abs(after - before) < JUMP * last.sigma:
+        return None
+    error = math.sqrt(error + last.variance / values.size * long_run_factor(values.size, last.rho))
+    reach = float(special.stdtrit(last.freedom, 0.5 + 0.5 * level)) * error
+    p_value = float(2.0 * special.stdtr(last.freedom, -abs(after - before) / error))
+    nights, needed = len(set(series.day[run.start :].tolist())), SHORTEST + confirmations - 1
+    effect = relative(after - before)
+    return Jump(
+        index=run.start,
+        time=float(series.times[run.start]),
+        interval=(run.start, run.start),
+        level=level,
+        before=math.exp(before),
+        after=math.exp(after),
+        effect=effect,
+        effect_interval=(relative(after - before - reach), relative(after - before + reach)),
+        p_value=p_value,
+        p_anywhere=min(1.0, p_value * (series.size - 1)),
+        seen=min(nights, needed - 1),
+        needed=needed,
+        precedents=sum(each.effect / effect >= 1.0 for each in outliers[:-1]),
+    )
 
-    The variance of a segment is shrunk towards that of all nights. It cannot be known better than
-    from all nights, and correlated nights count as fewer: a variance of n of them is known as well
-    as one of n (1 - rho^2) / (1 + rho^2) independent ones (Bartlett, JRSS 98 (1935)).
-    """
-    shared = float(sum(each.fit.inliers for each in segments) - len(segments))
-    rho = segments[0].rho
-    fewer = (1.0 - rho**2) / (1.0 + rho**2)
-    return [max(min(each.freedom, shared) * fewer, 1.0) for each in segments]
 
-
-def regime_of(segment: Segment, freedom: float, level: float) -> Regime:
+def regime_of(segment: Segment, level: float) -> Regime:
     """Turn a segment into a regime."""
-    mean = segment.fit.level
+    mean, freedom = segment.fit.level, segment.freedom
     reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * math.sqrt(segment.error)
     return Regime(
         start=segment.fit.begin,
@@ -302,11 +332,12 @@ def regime_of(segment: Segment, freedom: float, level: float) -> Regime:
     )
 
 
-def trend_of(segment: Segment, level: float) -> Trend:
-    """Turn a line into a trend."""
+def trend_of(segment: Segment, size: int, level: float) -> Trend:
+    """Turn a line into a trend; both its ends were searched among the observations."""
     nights, slope, error = 2.0 * segment.fit.half, segment.fit.slope, segment.slope_error
     reach = float(special.stdtrit(segment.freedom, 0.5 + 0.5 * level)) * error
     before, after = (segment.at_end(last)[0] for last in (False, True))
+    p_value = float(2.0 * special.stdtr(segment.freedom, -abs(slope) / error))
     return Trend(
         start=segment.fit.begin,
         stop=segment.fit.end,
@@ -314,5 +345,6 @@ def trend_of(segment: Segment, level: float) -> Trend:
         after=math.exp(after),
         effect=relative(slope * nights),
         effect_interval=(relative((slope - reach) * nights), relative((slope + reach) * nights)),
-        p_value=float(2.0 * special.stdtr(segment.freedom, -abs(slope) / error)),
+        p_value=p_value,
+        p_anywhere=min(1.0, p_value * 0.5 * size * (size - 1)),
     )

@@ -8,6 +8,7 @@ a flight of steps. A change that was confirmed before is tested at ``keep`` inst
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -25,7 +26,7 @@ PASSES = 2
 """Number of times that levels and noise are estimated from each other."""
 PRIOR_NIGHTS = 40.0
 """Nights that the noise counts as, in the variance of a segment."""
-WANDER = 0.2
+WANDER = 0.1
 """Standard deviations by which a level may wander without a change."""
 SWITCHES, EQUAL = 4, 0.33
 """Consecutive changes back and forth that make two modes of a regime, and the share of their
@@ -75,6 +76,8 @@ class Segment:
         Whether it is a line, or switches between two levels.
     sigma, rho : float
         Noise of its nights.
+    shared : float
+        Degrees of freedom of the noise of all nights, of which ``sigma`` is one.
     """
 
     fit: Fit
@@ -82,16 +85,28 @@ class Segment:
     switching: bool = False
     sigma: float
     rho: float
+    shared: float = math.inf
 
     @property
-    def freedom(self) -> float:
-        """Degrees of freedom of its variance."""
+    def nights(self) -> float:
+        """Nights that its variance counts as, less those that its level or line used."""
         return PRIOR_NIGHTS + self.fit.inliers - (2.0 if self.line else 1.0)
 
     @property
     def variance(self) -> float:
         """That of its nights, shrunk towards the noise."""
-        return (PRIOR_NIGHTS * self.sigma**2 + self.fit.square) / self.freedom
+        return (PRIOR_NIGHTS * self.sigma**2 + self.fit.square) / self.nights
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of its variance.
+
+        It cannot be known better than from all nights, and correlated nights count as fewer: a
+        variance of n of them is known as well as one of n (1 - rho^2) / (1 + rho^2) independent
+        ones (Bartlett, JRSS 98 (1935)).
+        """
+        fewer = (1.0 - self.rho**2) / (1.0 + self.rho**2)
+        return max(min(self.nights, self.shared) * fewer, 1.0)
 
     @property
     def error(self) -> float:
@@ -164,6 +179,47 @@ def compare(left: Segment, right: Segment) -> Seam:
     )
 
 
+def with_shared_noise(segments: Sequence[Segment]) -> list[Segment]:
+    """Return segments that know how well the noise of all their nights is known."""
+    shared = float(sum(each.fit.inliers for each in segments) - len(segments))
+    return [replace(each, shared=max(shared, 1.0)) for each in segments]
+
+
+def visible_steps(segment: Segment, rules: Rules) -> NDArray[np.float64]:
+    """Return the step after which as many series of this noise show a change as show none.
+
+    The likelihood, the test and the least change ask for a difference each; the largest decides.
+
+    Parameters
+    ----------
+    segment : Segment
+        The last one of a series.
+    rules : Rules
+
+    Returns
+    -------
+    float64 array, shape (observation,)
+        Of the logarithm, where the last 1, 2, ... observations are at the new level; infinite where
+        one of the levels has too few.
+    """
+    size = segment.fit.end - segment.fit.begin
+    after = np.arange(1, max(size, 1))
+    factor = np.array([long_run_factor(nights, segment.rho) for nights in range(1, size)])
+    errors = segment.variance / after * factor  # of a level of 1, 2, ... observations
+    new, old = errors, errors[::-1]
+    wander = WANDER**2 * segment.variance
+    u, v = old + wander, new + wander
+    freedom = segment.freedom * (u + v) ** 2 / (u**2 + v**2)
+    tested = -special.stdtrit(freedom, 0.5 * rules.alpha) * np.sqrt(u + v)
+    wide = segment.sigma * math.sqrt((1.0 + segment.rho) / (1.0 - segment.rho))
+    gain = math.sqrt(float(special.chdtri(1.0, rules.alpha)))
+    likely = gain * wide * np.sqrt(1.0 / after + 1.0 / after[::-1])
+    steps = np.maximum(np.maximum(tested, likely), rules.least)
+    shortest = FIRST if segment.fit.begin == 0 else SHORTEST
+    steps[(after < SHORTEST) | (after[::-1] < shortest)] = math.inf
+    return steps
+
+
 def find_segments(
     y: NDArray[np.float64], day: NDArray[np.int64], rules: Rules
 ) -> tuple[list[Segment], Noise]:
@@ -211,7 +267,7 @@ def segments_between(y: NDArray[np.float64], places: list[int]) -> tuple[list[Se
     starts = np.array([0, *places])
     noise = noise_around(y, starts, noise_of_steps(y).wide)
     bounds = pairwise([*starts.tolist(), y.size])
-    return [segment_of(y, begin, end, noise) for begin, end in bounds], noise
+    return with_shared_noise([segment_of(y, begin, end, noise) for begin, end in bounds]), noise
 
 
 def segment_of(
@@ -316,7 +372,7 @@ def drop_insignificant(
     y, segments, day, noise, rules
         See `find_segments`.
     """
-    segments = list(segments)
+    segments = with_shared_noise(segments)
     while len(segments) > 1:
         doubts = [doubt(left, right, day, rules) for left, right in pairwise(segments)]
         worst = max(doubts)
@@ -326,7 +382,8 @@ def drop_insignificant(
         left, right = segments[s : s + 2]
         begin, end = left.fit.begin, right.fit.end
         modes = left.switching or right.switching
-        segments[s : s + 2] = [(switching if modes else segment_of)(y, begin, end, noise)]
+        joined = (switching if modes else segment_of)(y, begin, end, noise)
+        segments = with_shared_noise([*segments[:s], joined, *segments[s + 2 :]])
     return segments
 
 

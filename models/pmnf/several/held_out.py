@@ -6,7 +6,7 @@ and predict them: one step beyond the data, as the models of all points do for w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from hindmost.models.pmnf.several.changes import fit_part
 from hindmost.models.results import LEVEL
 from hindmost.text import percent
 
+LEAST_ROOM = 0.003
+"""Error, as a difference of logarithms, that every interval is taken to allow: of counts that a
+function gives exactly, intervals have no width, and what rounding leaves is no error."""
 LEAST_LEFT = 8
 """Points from which models are searched for, all but the outermost."""
 LEAST_SAID = 20
@@ -43,6 +46,10 @@ class HeldOut:
         How many times as wide, in logarithms, intervals must be to contain each value.
     largest : bool array, shape (point, parameter)
         Where each parameter has its largest value.
+    kernels : int array, shape (kernel,)
+        Numbers of the kernels of `reach`.
+    own : int or None
+        Row of the kernel whose intervals are asked for; None for those of most kernels.
     """
 
     parameters: tuple[str, ...]
@@ -51,12 +58,21 @@ class HeldOut:
     within: float
     reach: NDArray[np.float64]
     largest: NDArray[np.bool_]
+    kernels: NDArray[np.intp]
+    own: int | None = None
+
+    def of_kernel(self, kernel: int) -> HeldOut:
+        """Return what is said of the intervals of one kernel."""
+        row = np.flatnonzero(self.kernels == kernel)
+        return replace(self, own=int(row[0]) if row.size else None)
 
     def wider_beyond(self, beyond: NDArray[np.bool_]) -> float:
         """Return how many times as wide, in logarithms, intervals beyond the points are made.
 
         What is outermost in one parameter may be much harder to foretell than in another. So
         values count that are outermost in parameters that a target is beyond, and in no others.
+        What most kernels need is pooled by a median, so that one that is foretold badly widens its
+        own interval only.
 
         Parameters
         ----------
@@ -72,7 +88,10 @@ class HeldOut:
         reach, power = self.reach[:, like], KNOWN_BETTER
         if reach.size < LEAST_SAID:  # so few say little: all of them, and no discount
             reach, power = self.reach, 1.0
-        needed = float(np.quantile(reach, LEVEL))
+        by_kernel = np.quantile(reach, LEVEL, axis=1)
+        needed = float(np.quantile(by_kernel, 0.5, method="lower"))
+        if self.own is not None:
+            needed = max(needed, float(by_kernel[self.own]))
         return needed**power if needed > 1.0 else 1.0
 
     @property
@@ -141,8 +160,9 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
     low, high = left.interval(table[outer], level=LEVEL)
     above = measured > predicted
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.log(np.where(above, high, low) / predicted)
-        reach = np.where((low <= 0.0) & ~above, 0.0, np.log(measured / predicted) / room)
+        room = np.abs(np.log(np.where(above, high, low) / predicted))
+        off = np.abs(np.log(measured / predicted)) / np.maximum(room, LEAST_ROOM)
+        reach = np.where((low <= 0.0) & ~above, 0.0, off)
     reach = np.where(np.isfinite(reach), reach, 1.0)
     return HeldOut(
         parameters=models.parameters,
@@ -151,4 +171,5 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
         within=float(((low <= measured) & (measured <= high)).mean()),
         reach=reach,
         largest=(table == table.max(axis=0))[outer],
+        kernels=kernels,
     )

@@ -40,7 +40,7 @@ from hindmost.analysis.readers.read import read_history
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.models.changepoint import Event
-from hindmost.models.changepoint.revisions import WITHDRAWN
+from hindmost.models.changepoint.revisions import WITHDRAWN, EventKind
 
 LONG = NIGHTS + 20
 VERB = "hindmost.analysis.verbs.history.time.time"
@@ -101,9 +101,9 @@ def test_a_finding_is_mailed_once_and_then_weekly(
         subjects[night] = str(message["Subject"])
         if is_told(message):
             told.append(night)
-    # The first mail counts as a digest. Seen after three nights, confirmed after two more; digests
-    # are due 7 and 14 days after the first mail, also if they leave some minutes earlier.
-    assert told == [STEP + 2, STEP + 4, STEP + 7, STEP + 14]
+    # The first mail counts as a digest. Seen on the first night, confirmed after five; digests are
+    # due 7 and 14 days after the first mail, also if they leave some minutes earlier.
+    assert told == [STEP, STEP + 4, STEP + 7, STEP + 14]
     assert "1 new finding" in subjects[STEP + 4]
     assert subjects[STEP + 5] == "None"
     assert "weekly digest" in subjects[STEP + 7]
@@ -316,3 +316,15 @@ def test_what_was_never_confirmed_is_not_told(tmp_path: Path) -> None:
     study, record, now = refuted(tmp_path)
     warned = replace(record, items=tuple(replace(item, badge="warn") for item in record.items))
     assert not plan_mail(study, warned, now).withdrawn
+
+
+@pytest.mark.parametrize("kind", ["seen", "moved"])
+def test_what_was_found_again_or_moved_is_not_withdrawn(tmp_path: Path, kind: EventKind) -> None:
+    study, record, now = refuted(tmp_path / "nights")
+    (judged,) = study.judged
+    (withdrawn,) = judged.log
+    moved = withdrawn.changed + 30.0 if kind == "moved" else withdrawn.changed
+    later = replace(withdrawn, kind=kind, changed=moved, was=withdrawn.changed, reason="")
+    again = replace(judged, log=(withdrawn, later))
+    assert plan_mail(study, record, now).withdrawn
+    assert not plan_mail(replace(study, judged=(again,)), record, now).withdrawn

@@ -52,10 +52,12 @@ def test_a_slowdown_is_told_and_is_a_finding(
 
 
 def test_since_says_what_is_a_finding(folder: Path) -> None:
-    assert main(["history", str(folder), "--since", "3"]) == 0
-    assert main(["history", str(folder), "--since", day(STEP)]) == 1
-    assert main(["history", str(folder), "--since", day(STEP + 1)]) == 0
-    assert main(["history", str(folder), "--since", day(STEP + 1).replace("-", "")]) == 0
+    gate = ("--fail-on", "confirmed")
+    assert main(["history", str(folder), "--since", "3"]) == 1
+    assert main(["history", str(folder), "--since", "3", *gate]) == 0
+    assert main(["history", str(folder), "--since", day(STEP), *gate]) == 1
+    assert main(["history", str(folder), "--since", day(STEP + 1), *gate]) == 0
+    assert main(["history", str(folder), "--since", day(STEP + 1).replace("-", ""), *gate]) == 0
     assert main(["history", str(folder), "--case", "fire*"]) == 0
 
 
@@ -152,7 +154,7 @@ def test_a_revised_verdict_is_printed(tmp_path: Path, capsys: pytest.CaptureFixt
     nights = write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(NIGHTS))
     state = tmp_path / "state"
     assert main(["history", *map(str, nights[:33]), "--state", str(state)]) == 0
-    assert "not yet confirmed" in capsys.readouterr().out
+    assert "seen, not confirmed" in capsys.readouterr().out
     assert main(["history", *map(str, nights), "--state", str(state)]) == 0
     revised = [line for line in capsys.readouterr().out.splitlines() if line.startswith("revised")]
     assert len(revised) == 1

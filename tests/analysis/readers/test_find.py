@@ -326,3 +326,15 @@ def test_formats_are_found_by_content(tmp_path: Path, writer: str, mark: str, en
     found = recognise(file, EXPERIMENT_FORMATS)
     assert found is EXPERIMENT_FORMATS[name]
     assert read_experiment(file).series == SMALL.series()
+
+
+def test_files_that_begin_like_a_format_are_no_results(tmp_path: Path) -> None:
+    write_night(tmp_path)
+    (tmp_path / "tox.ini").write_text("[timers]\nsolve = 3\n")
+    (tmp_path / "settings.json").write_text('{"timers": {"solve": true}}')
+    (tmp_path / "list.json").write_text("[1, 2]")
+    history = read_history(tmp_path)
+    assert {each.name.case for each in history.series} == {CASE}
+    assert history.warnings == (
+        f"{tmp_path}: left out list.json, settings.json, tox.ini (different format).",
+    )

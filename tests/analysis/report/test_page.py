@@ -108,8 +108,14 @@ def test_a_run_without_petsc_names_none(tmp_path: Path, header: Header) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "answer"),
     [
-        ([1.0, 1.1], [0.8, 0.9], "faster in every repeat"),
-        ([1.0, 1.1], [1.2, 1.3], "slower in every repeat"),
+        ([1.0, 1.1, 1.2], [0.8, 0.9, 0.7], "faster in every repeat"),
+        ([1.0, 1.1, 1.2], [1.4, 1.5, 1.3], "slower in every repeat"),
+        (
+            [1.0, 1.1],  # of 6 orders, 2 are separated
+            [0.8, 0.9],
+            "undecided: faster in every repeat, but 2 and 2 are in an order by chance in 1 of 3; "
+            "repeat each three times",
+        ),
         ([1.0, 1.2], [1.1, 1.3], "inconclusive: the repeats overlap"),
         ([1.0], [2.0, 2.1], "unknown without repeats"),
     ],
@@ -127,7 +133,7 @@ def test_solvers_of_one_workload_stand_side_by_side(
     folder.mkdir()
     slow = {**values, "lead_out": np.full(3, 1.0), "solve_time": np.full(3, 1.002)}
     for solver, contents in (("gmres", values), ("pgmres", slow)):
-        for hour in range(2):  # a copy would count once
+        for hour in range(3):  # a copy would count once
             begun = f"2026-11-01T0{hour}:00:00+00:00"
             write_whole(folder, replace(header, solver=solver, t0_utc=begun), contents)
     assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.analysis.scaling.experiments import POWERS, TRUTH, figure_1, write_text
 
-from hindmost.analysis.readers.experiment import Experiment
+from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.scaling.batches import ScalingOptions
 from hindmost.analysis.scaling.expected_growth import find_worse, read_expectation
-from hindmost.analysis.scaling.study import MetricStudy, rank, study_scaling
+from hindmost.analysis.scaling.study import MetricStudy, callers_of, rank, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit_segments
@@ -229,7 +229,16 @@ def test_several_parameters_are_modelled_together(tmp_path: Path) -> None:
 def test_ranking_puts_growth_first_and_what_does_not_matter_last() -> None:
     growth = np.array([4.0, 16.0, 16.01, 1.0, 64.0, np.nan, 0.3])
     share = np.array([0.5, 0.1, 0.2, 0.15, 1e-4, 0.02, 0.03])
-    assert rank(growth, share).tolist() == [2, 1, 0, 3, 6, 5, 4]
+    order = rank(growth, growth, share).tolist()
+    assert order == [2, 1, 0, 4, 3, 6, 5]
+
+
+def test_what_is_not_shown_to_grow_comes_last() -> None:
+    """Kernel 1 is predicted to grow most, and its interval includes a fall; 3 has no interval."""
+    growth = np.array([2.0, 90.0, 3.0, 5.0, 1.0])
+    grown = np.array([1.8, 0.4, 1.2, np.nan, 0.99])
+    order = rank(growth, grown, np.full(5, 0.2)).tolist()
+    assert order == [0, 2, 1, 3, 4]
 
 
 def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> None:
@@ -247,3 +256,50 @@ def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> Non
     told = [each for each in standing.doubts(metric.target) if "off by a factor of" in each]
     assert len(told) == 1
     assert standing.missed > 2.0
+
+
+@pytest.mark.parametrize("known", [True, False, None])
+def test_shares_of_inclusive_values_are_of_the_root(known: bool | None) -> None:
+    """main calls solve and output, solve calls halo; each value includes its callees."""
+    points = 2.0 ** np.arange(1, 8)
+    own = {"main": 1.0, "main->solve": 4.0, "main->solve->halo": 2.0, "main->output": 3.0}
+    whole = {
+        path: sum(each for other, each in own.items() if (other + "->").startswith(path + "->"))
+        for path in own
+    }
+    for values, inclusive in ((whole, True), (own, False)):
+        study = study_scaling(
+            Experiment(
+                source="made",
+                parameters=("p",),
+                series=tuple(
+                    KernelSeries(
+                        kernel=path,
+                        metric="time",
+                        unit="s",
+                        points=points[:, None],
+                        values=np.full((points.size, 1), value),
+                    )
+                    for path, value in values.items()
+                ),
+                warnings=(),
+                inclusive=None if known is None else inclusive,
+            )
+        )
+        (metric,) = study.metrics
+        assert metric.inclusive == inclusive
+        shares = dict(zip(metric.names(), metric.share, strict=True))
+        total = sum(own.values())
+        for path, value in values.items():
+            assert shares[path] == pytest.approx(value / total)
+
+
+def test_callers_are_the_nearest_ones_that_are_there() -> None:
+    names = ["a->b->c", "a", "a->b2", "a->b, n = 4", "a, n = 4", "ab", "a->b->c->d->e"]
+    series = [
+        KernelSeries(
+            kernel=name, metric="", unit="", points=np.ones((1, 1)), values=np.ones((1, 1))
+        )
+        for name in names
+    ]
+    assert callers_of(series) == [1, None, 1, 4, None, None, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.conftest import LOCAL, alone_values, run_values
 
 from hindmost.analysis.whatif.options import Named, changes_of
 from hindmost.analysis.whatif.prediction import repeat_width
+from hindmost.analysis.whatif.study import program_of
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
@@ -52,6 +54,44 @@ def test_without_a_change_the_recorded_time_comes_back(
         assert found["predicted_s"] == pytest.approx(found["recorded_s"], rel=1e-4)
         assert found["interval_s"] is None
         assert found["changes"] == {}
+
+
+@pytest.mark.parametrize(
+    ("unknown", "replays"), [([3], True), ([3, 59, 60], True), (range(60), False)]
+)
+def test_iterations_whose_events_are_not_known_are_left_out(
+    tmp_path: Path,
+    header: Header,
+    capsys: pytest.CaptureFixture[str],
+    unknown: Sequence[int],
+    replays: bool,
+) -> None:
+    """Their time stays, whatever the change: half the speed doubles the work of all others."""
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    for name in ("whole", "torn"):
+        (tmp_path / name).mkdir()
+    whole = write_whole(tmp_path / "whole", header, values)
+    rows = np.array(unknown)
+    values = {name: np.array(each) for name, each in values.items()}
+    kind, work, inside = (values[f"event_{name}"] for name in ("kind", "work", "duration"))
+    spent = work[rows].sum(axis=2), inside[rows].sum(axis=2)
+    kind[rows], work[rows], inside[rows] = 0, 0.0, 0.0
+    kind[rows, 0], (work[rows, :, 0], inside[rows, :, 0]) = EventKind.UNKNOWN, spent
+    spec = header.spec | {"events_left_out": "a call was of some ranks"}
+    torn = write_whole(tmp_path / "torn", replace(header, spec=spec), values)
+    if not replays:
+        with pytest.raises(DataError, match="60 of 200 iterations, because a call was of some"):
+            program_of(open_run(torn))
+        return
+    (once,) = answer(capsys, torn)
+    assert once["predicted_s"] == pytest.approx(once["recorded_s"], rel=1e-4)
+    shown = said(capsys, torn)
+    count = f"{rows.size} of 200 iterations {'is' if rows.size == 1 else 'are'} not replayed"
+    assert f"{count}, because a call was of some ranks" in shown
+    (all_slow,), (slow,) = (answer(capsys, each, "--speed", "x0.5") for each in (whole, torn))
+    # Waiting in the bodies that are left out stays as it was; work there is twice as long, too.
+    share = rows.size / 200
+    assert slow["predicted_s"] == pytest.approx(all_slow["predicted_s"], rel=0.5 * share)
 
 
 def test_json_is_what_the_contract_says(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ class Stream:
 
     begin: int
     at: int = 0
-    records: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    records: list[tuple[int, ...]] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -63,14 +63,14 @@ class Stream:
         """Make an MPI call."""
         number = list(CALLS).index(name)
         count = int(name in COLLECTIVES)
-        self.records.append((self.at, self.at + ns, -1 - number, PHASE_OF[number], 0, count))
+        self.records.append((self.at, self.at + ns, -1 - number, 0, PHASE_OF[number], 0, count))
         self.at += ns
         return self
 
     def mark(self, what: str | int, value: int = 0) -> Stream:
         """Note an instant."""
         letter = ord(what) if isinstance(what, str) else what
-        self.records.append((self.at, value, letter, 0, 0, 0))
+        self.records.append((self.at, value, letter, 0, 0, 0, 0))
         return self
 
     def monitor(self, iteration: int, norm: float) -> Stream:
@@ -258,3 +258,31 @@ def balance(run: Run) -> float:
     """Return the most that the parts of a run miss its time by, in seconds."""
     parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
     return float(np.abs(parts + run.lead_out - run.solve_time).max())
+
+
+def entered(folder: Path, entries: int, trips: int, loops: int = 1) -> Path:
+    """Write the records of a rank whose outer loop enters inner ones, each so often.
+
+    Calls of two places are in each iteration of an inner loop, and of one before these.
+    """
+    calls = entries * (1 + 2 * trips)
+    inside = np.tile([2, 3], (entries, trips)) + 2 * (np.arange(entries) % loops)[:, None]
+    contexts = np.column_stack([np.ones(entries, np.int64), inside]).ravel()
+    records = np.zeros(calls, RECORD)
+    records["begin_ns"] = 20 * US * (1 + np.arange(calls))
+    records["end_ns"] = records["begin_ns"] + US
+    records["what"], records["phase"] = -1, WAIT
+    stream = Stream(10 * US).work(20 * US * (calls + 2))
+    number = 2 + 2 * loops
+    places = [(0x1010 + 16 * at, 0x1000, 1 << 20, 0, 0) for at in range(number)]
+    facts: dict[str, Any] = {"what": "loop", "type": "loop", "seen": calls, "kept": calls}
+    rank = Raw(0, 1, program={"mark_call": "auto"}).section(stream, rest=records, **facts)
+    rank.contexts(
+        calls,
+        places=places,
+        ends=range(1, number + 1),
+        chains=range(number),
+        contexts=contexts,
+        polls=[0] * (number + 1),
+    )
+    return write_all([rank], folder)

@@ -15,6 +15,8 @@ from tests.harness.attach.raw_files import RECORDS, US, Raw, Stream, cg, gmres, 
 from hindmost.harness.attach import blocks, section_group
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.iterations import RankLoops
+from hindmost.harness.loops import tree
+from hindmost.harness.recorder import bodies
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile import common_events
 from hindmost.output import ProgressLine
@@ -137,6 +139,10 @@ def test_blocks_of_ranks_make_the_same_file(
     for size in (0, 2 * of_rank):
         monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
         assert converted(tmp_path / str(size), program()) == whole
+    for size in (1, 5, 100):  # nor does it matter how many records are looked at together
+        monkeypatch.setattr(bodies, "PART_RECORDS", size)
+        monkeypatch.setattr(tree, "BLOCK_CALLS", size)
+        assert converted(tmp_path / f"parts of {size}", program()) == whole
 
 
 def test_events_that_differ_are_put_into_one_sequence_block_by_block(
@@ -146,7 +152,7 @@ def test_events_that_differ_are_put_into_one_sequence_block_by_block(
     shape, *_ = whole["event_kind"]
     assert shape == (8, 7)  # more than any rank has: a message goes through all of them
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(common_events, "MOST_ALIGNED", 20)
+    monkeypatch.setattr(common_events, "MOST_ALIGNED", 5)
     (left_out,) = converted(tmp_path / "blocks", chain()).values()
     assert "event_kind" not in left_out
     assert "too many to put in order" in str(left_out["attribute spec"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.harness.attach.raw_files import US, Stream, balance, two_ranks, write_all
+from numpy.typing import NDArray
+from tests.harness.attach.raw_files import US, Stream, balance, entered, two_ranks, write_all
 
 import hindmost
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.harness.attach.convert import convert
+from hindmost.harness.loops.tree import _Pairs
 from hindmost.harness.runfile.bodies import PHASES
 
 
@@ -91,3 +94,64 @@ def test_a_rank_that_lacks_its_last_parts_ends_a_loop_that_was_found(
     whole, cut = map(hindmost.open, found)
     assert (whole.header.complete, cut.header.complete) == (True, False)
     np.testing.assert_allclose(cut.durations, whole.durations)
+
+
+def calls_made(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, iterate_at: tuple[str, int] | None = None
+) -> tuple[int, int]:
+    """Convert a folder; count calls of functions, and calls of MPI that loops are found among."""
+    counts = {"calls": 0, "looked up": 0}
+
+    def count(_: object, what: str, __: object) -> None:
+        counts["calls"] += what in ("call", "c_call")
+
+    found = _Pairs.calls
+
+    def spied(pairs: _Pairs, wanted: list[int]) -> NDArray[np.int64]:
+        calls = found(pairs, wanted)
+        counts["looked up"] += calls.size
+        return calls
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_Pairs, "calls", spied)
+        sys.setprofile(count)
+        try:
+            convert(folder, folder.parent, iterate_at=iterate_at)
+        finally:
+            sys.setprofile(None)
+    return counts["calls"], counts["looked up"]
+
+
+@pytest.mark.parametrize("chosen", ["outer", "inner"])
+def test_what_conversion_does_grows_with_the_records_and_not_with_entries(
+    chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrays are gone through: their number is that of steps, whatever their length."""
+    (path,) = convert(entered(tmp_path / "first.raw", 40, 10), tmp_path)
+    loops = hindmost.open(path).header.spec["attached"]["loop"]["loops"]
+    (inner,) = [each["name"] for each in loops if each["role"] == "inside"]
+    iterate_at = (inner, 1) if chosen == "inner" else None
+    made = {}
+    for entries, trips in [(40, 10), (40, 500), (2000, 10), (4000, 10)]:
+        folder = entered(tmp_path / f"{entries}-{trips}.raw", entries, trips)
+        made[entries, trips] = calls_made(folder, monkeypatch, iterate_at)
+    steps = {shape: calls for shape, (calls, _) in made.items()}
+    assert max(steps.values()) < 1.3 * steps[40, 10]
+    for (entries, trips), (_, looked_up) in made.items():
+        assert looked_up <= 4 * entries * (1 + 2 * trips)
+
+
+def test_how_many_loops_there_are_is_no_factor_of_the_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for loops in (1, 10, 100):
+        _, looked_up = calls_made(entered(tmp_path / f"{loops}.raw", 500, 10, loops), monkeypatch)
+        assert looked_up <= 4 * 500 * 21
+
+
+def test_the_outer_loop_is_chosen_and_what_lies_between_inner_ones_too(tmp_path: Path) -> None:
+    (path,) = convert(entered(tmp_path / "app-0.raw", 300, 20), tmp_path)
+    run = hindmost.open(path)
+    assert run.bodies == 300
+    np.testing.assert_allclose(run.durations[1:], 41 * 20e-6)
+    assert balance(run) < 1e-9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import hindmost
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.missing_marks import why_nothing
 from hindmost.harness.attach.raw import RawProgram, read_program
+from hindmost.harness.attach.settings import AttachRequest
 
 
 def program(folder: Path, *ends: dict[str, Any], **said: Any) -> RawProgram:
@@ -72,6 +74,32 @@ def test_why_nothing_was_recorded(
     ends: tuple[dict[str, Any], ...], said: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     assert words in why_nothing(program(tmp_path, *ends, **said))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"iterate_at": "MPI_Bcast"},
+        {"inject": "exponential:mean=1us", "iterate_at": "MPI_Bcast"},
+        {"only": "ice_"},
+        {"every": 2},
+    ],
+)
+def test_what_is_advised_can_be_asked_for(asked: dict[str, Any], tmp_path: Path) -> None:
+    """With the other options of the first time, but for those that are to be left out."""
+    said = {
+        "mark_call": asked.get("iterate_at", ""),
+        "injected": asked.get("inject", ""),
+        "chooses_solves": bool({"only", "every"} & asked.keys()),
+    }
+    words = why_nothing(program(tmp_path, {"calls": BOTH}, **said))
+    _, _, after = words.partition("Record again")
+    left_out, advised = re.findall(r"Leave out ([^.]*)\.", words), re.findall(r"-at (\w+)", after)
+    assert advised
+    kept = {name: value for name, value in asked.items() if f"--{name}" not in "".join(left_out)}
+    for call in advised:
+        AttachRequest(out=tmp_path, **{**kept, "iterate_at": call}).text(None)
 
 
 def test_solves_that_were_not_recorded_count_once(tmp_path: Path) -> None:

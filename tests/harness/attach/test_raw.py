@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.raw import read_node, read_program
+from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import PYTHON
 
 
@@ -120,8 +120,8 @@ def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path
 
 
 def test_a_later_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
-    write_all(two_ranks(version=3), folder)
-    with pytest.raises(DataError, match="version 3 of raw files"):
+    write_all(two_ranks(version=4), folder)
+    with pytest.raises(DataError, match="version 4 of raw files"):
         convert(folder, tmp_path)
     assert folder.exists()
 
@@ -137,53 +137,75 @@ def test_the_last_word_on_the_program_holds(folder: Path) -> None:
 SECTIONS_THAT_CANNOT_BE: dict[str, dict[str, Any]] = {
     "negative count": {"kept": -1},
     "text for a number": {"begin_ns": "now"},
-    "unknown kind": {"what": "poem"},
     "ends before it begins": {"end_ns": -5},
     "before its records": {"end_ns": 10 * US},
     "after its records": {"begin_ns": 40 * US},
+    "negative wait": {"core_wait_ns": -227307},
 }
 
 
 @pytest.mark.parametrize("what", SECTIONS_THAT_CANNOT_BE)
-def test_sections_that_cannot_be_are_left_out(folder: Path, tmp_path: Path, what: str) -> None:
+def test_a_number_of_a_section_that_cannot_be_costs_no_record(
+    folder: Path, tmp_path: Path, what: str
+) -> None:
     ranks = two_ranks()
     for each in ranks:
         each.section(gmres(0, 5, work=5 * US, step=9 * US), **SECTIONS_THAT_CANNOT_BE[what])
-    write_all(ranks, folder)
-    with suppress(DataError):
-        assert convert(folder, tmp_path) == ()  # the file ends before the section
-    assert not list(tmp_path.glob("*.h5"))
+    said: list[str] = []
+    (path,) = convert(write_all(ranks, folder), tmp_path, report=said.append)
+    run = hindmost.open(path)
+    run.verify()
+    np.testing.assert_allclose(run.durations, 9e-6)
+    assert "numbers that cannot be were left out or set right: of rank 0, " in said[0]
+    assert "and numbers of 1 other rank" in said[0]
+
+
+def test_a_section_of_an_unknown_kind_is_left_out(folder: Path, tmp_path: Path) -> None:
+    ranks = two_ranks()
+    for each in ranks:
+        each.section(gmres(0, 5, work=5 * US, step=9 * US), what="poem")
+    assert convert(write_all(ranks, folder), tmp_path) == ()
 
 
 def records_of(**values: object) -> bytes:
     """Return the records of a solve, of which one has other values."""
     records = gmres(0, 5, work=5 * US, step=9 * US).array
     for name, value in values.items():
-        records[name][7] = value
+        records[name][6] = value  # a call
     return records.tobytes()
 
 
 @pytest.mark.parametrize(
-    "records",
+    ("records", "kept"),
     [
-        records_of(begin_ns=-(1 << 62)),
-        records_of(begin_ns=1 << 62),
-        records_of(end_ns=1 << 62),
-        records_of()[:-30],
-        b"",
+        (records_of(begin_ns=-(1 << 62)), 5),
+        (records_of(begin_ns=1 << 62), 5),
+        (records_of(end_ns=1 << 62), 5),
+        (records_of()[:-30], 3),
+        (b"", 0),
     ],
+    ids=["far too early", "far too late", "far too late an end", "cut off", "none"],
 )
-def test_records_that_cannot_be_are_left_out(folder: Path, tmp_path: Path, records: bytes) -> None:
+def test_a_record_that_cannot_be_costs_no_other(
+    folder: Path, tmp_path: Path, records: bytes, kept: int
+) -> None:
     ranks = two_ranks()
     for each in ranks:
         good = cg(0, 5, work=5 * US, step=9 * US)
         each.section(good, type="cg", iterations=5)
         each.section(gmres(good.at, 5, work=5 * US, step=9 * US))
         if each.rank:
-            each.parts[-3] = (RECORDS, records)
+            moved = np.frombuffer(records[: len(records) // 24 * 24], RECORD).copy()
+            odd = np.abs(moved["begin_ns"]) > 1 << 40
+            moved["begin_ns"][~odd] += good.at
+            calls = (moved["what"] <= 0) & (moved["end_ns"] < 1 << 40)
+            moved["end_ns"][calls] += good.at
+            each.parts[-3] = (RECORDS, moved.tobytes())
     said: list[str] = []
-    (path,) = convert(write_all(ranks, folder), tmp_path, report=said.append)
-    assert path.name == "app-cg-p2-0.h5"
+    files = convert(write_all(ranks, folder), tmp_path, report=said.append)
+    bodies = {path.name: hindmost.open(path).bodies for path in files}
+    assert bodies["app-cg-p2-0.h5"] == 5
+    assert bodies.get("app-gmres-p2-0.h5", 0) == kept
     assert any("left out" in each for each in said)
 
 
@@ -231,6 +253,7 @@ def test_files_of_another_program_or_rank_are_refused(folder: Path, tmp_path: Pa
         convert(folder, tmp_path)
     (folder / "node-0000002.raw").unlink()
     Raw(1, 3).end().write(folder)
+    Raw(3, 2).end().write(folder)
     with pytest.raises(DamagedFileError, match="programs of 2, 3 ranks"):
         convert(folder, tmp_path)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -116,6 +118,27 @@ def test_a_shell_reads_what_is_printed(before: str, after: str) -> None:
     script = "\n".join((f"LD_PRELOAD={before}", *lines, 'echo "$LD_PRELOAD|$HINDMOST_ATTACH"'))
     told = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout == f"{after}|/a folder/it's\n"
+
+
+def test_files_of_a_process_that_was_killed_are_removed(tmp_path: Path) -> None:
+    """Those of one that runs stay, and those of a script, and of other hosts."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    host, own = socket.gethostname(), attach.owner_line()
+    texts = {
+        ".attach-1.settings": f"library /r.so\nboard /b\nowner {host} {ended.pid} 17\nout /o\n",
+        ".attach-2.status": f"owner {host} {os.getpid()} 1\nloaded\t7\ta\ta\n",  # another before
+        ".attach-3.status": own,
+        ".attach-4.settings": "library /r.so\nout /o\n",
+        ".attach-5.settings": f"owner elsewhere {ended.pid} 17\n",
+        "app-0.raw": f"owner {host} {ended.pid} 17\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    attach.clear_left(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *(".attach-3.status", ".attach-4.settings", ".attach-5.settings", "app-0.raw")
+    ]
 
 
 def test_a_rank_that_did_not_wait_for_the_first_leaves_its_settings_alone(

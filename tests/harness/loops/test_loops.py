@@ -18,7 +18,7 @@ from hindmost.harness.loops.choice import (
 )
 from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph
 from hindmost.harness.loops.names import short
-from hindmost.harness.loops.tree import ContextCalls, begins_at_entry
+from hindmost.harness.loops.tree import begins_at_entry
 
 
 def at(function: int, depth: int = 0) -> Signature:
@@ -32,6 +32,7 @@ def loop(iterations: int, *, inside: Signature | None = None, **other: Any) -> S
         iterations=iterations,
         entries=1,
         share=0.9,
+        seconds=1e-3,
         effective=float(iterations),
         trips=iterations,
         constant=1.0,
@@ -209,13 +210,12 @@ def test_templates_and_parameters_are_left_out() -> None:
 def test_iterations_begin_where_control_enters(
     contexts: str, begins: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    number = np.frombuffer(contexts.encode(), np.uint8)
-    time = np.arange(number.size)
-    calls = ContextCalls(
-        context=number.astype(np.uint32),
-        begin_ns=time,
-        end_ns=time + 1,
-        writes=np.zeros(number.size, np.bool_),
+    context = np.frombuffer(contexts.encode(), np.uint8).astype(np.uint32)
+    found = begins_at_entry(
+        np.array(begins),
+        np.array([1]),
+        np.array([context.size - 1]),
+        context,
+        lambda wanted: np.flatnonzero(context == wanted),
     )
-    found = begins_at_entry(np.array(begins), np.array([1]), np.array([number.size - 1]), calls)
     assert found.tolist() == list(expected)

@@ -12,7 +12,6 @@ from tests.models.noise.test_fit import solve_times
 from hindmost.errors import DataError
 from hindmost.models.laws import families
 from hindmost.models.laws.law import Candidate, law_of
-from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import Replay
 from hindmost.models.noise.stationary import (
     Stationary,
@@ -26,7 +25,7 @@ from hindmost.models.simulation.event_simulator import reductions_alike
 
 
 def fit_stationary_best(times: SolveTimes) -> Stationary:
-    digest = Digest.of(times)
+    digest = times.digest()
     return stationary_of_best(families.fit_families(digest.sample), times, digest)
 
 

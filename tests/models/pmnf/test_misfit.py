@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from hindmost.models import pmnf
 from hindmost.models.pmnf import fit
 from hindmost.models.pmnf.model import ScalingModel
 
@@ -58,3 +60,44 @@ def test_each_kernel_is_held_against_its_own_repetitions() -> None:
     steady, noisy = repeated(CHANGED, 0.01)[0], repeated(CHANGED, 0.3, seed=1)[0]
     models = fit(POINTS, np.stack([noisy, noisy, noisy, steady]), noise="multiplicative")
     assert [models[kernel].misfit is None for kernel in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("points", "values"),
+    [
+        # Small values that a relative fit of the large ones misses by a factor.
+        ([1, 2, 4, 6, 8], [36.0, 32.1, 56.0, 510.0, 1398.0]),
+        ([1, 2, 4, 8, 16], [9.0, 3.0, 1.0, 3.0, 9.0]),
+        ([1, 2, 4, 8, 16, 32], [1.0, 5.0, 1.0, 5.0, 1.0, 5.0]),
+    ],
+)
+def test_a_model_that_misses_its_own_points_by_half_does_not_fit(
+    points: list[float], values: list[float]
+) -> None:
+    model = pmnf.fit(np.array(points, float), np.array(values)[None])[0]
+    fitted = model.predict(np.array(points, float))
+    factors = np.exp(np.abs(np.log(fitted / np.array(values))))
+    assert model.largest_miss == pytest.approx(factors.max())
+    assert factors.max() > 1.5
+    assert model.misfit is not None
+    assert points.index(model.misfit.at[0]) == factors.argmax()
+    assert f"off by a factor of {factors.max():.2g} at p = " in model.misfit.explain(("p",))
+    assert np.isnan(model.misfit.ratio)
+    assert model.misfit.standard_errors() is None
+    assert "grows like" not in model.explain()
+
+
+def test_noise_of_a_tenth_is_no_misfit_without_repetitions() -> None:
+    random = np.random.default_rng(7)
+    points = 2.0 ** np.arange(1, 10)
+    values = (5.0 + points**1.5) * np.exp(0.1 * random.standard_normal((40, points.size)))
+    models = pmnf.fit(points, values, noise="multiplicative")
+    assert sum(models[kernel].misfit is not None for kernel in range(40)) <= 1
+
+
+def test_small_values_beside_additive_noise_are_no_misfit() -> None:
+    random = np.random.default_rng(7)
+    points = 2.0 ** np.arange(1, 10)
+    values = 10.0 + points**2 + 8.0 * random.standard_normal((20, points.size))
+    models = pmnf.fit(points, np.abs(values), noise="additive")
+    assert all(models[kernel].misfit is None for kernel in range(20))

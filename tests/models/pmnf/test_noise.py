@@ -127,3 +127,19 @@ def test_repetitions_that_follow_a_kind_exactly_tell_it() -> None:
         noise = from_repetitions(values)
         assert noise is not None
         assert (noise.kind, noise.known) == (kind, True)
+
+
+def test_exact_counts_do_not_tell_the_kind_of_noise() -> None:
+    """60 counts of functions of the search space beside 25 times with noise, and alone."""
+    points = GRIDS[1]
+    random = np.random.default_rng(2)
+    times = measured(random, inside(random, points, 25), noise=0.05, kind=NoiseKind.ADDITIVE)
+    counts = np.stack([(1.0 + k) * points ** (0.5 * (k % 6)) for k in range(60)])
+    both = np.concatenate([times[..., 0], counts])
+    alone, beside = (
+        from_kernels(points, each, np.ones_like(each)) for each in (times[..., 0], both)
+    )
+    assert alone is not None
+    assert beside is not None
+    assert beside.kind == alone.kind == NoiseKind.ADDITIVE
+    assert from_kernels(points, counts, np.ones_like(counts)) is None

@@ -39,7 +39,7 @@ def test_waits_name_who_was_waited_for() -> None:
     wanted[4] = [1, -1]
     wanted[5] = [0, 0]
     np.testing.assert_array_equal(waits.waited, wanted)
-    assert (waits.since[4], waits.since[5]) == (0, 5)
+    assert (waits.since[4, 0], *waits.since[5].tolist()) == (0, 5, 5)
     assert simulator.clock.tolist() == [7.125, 7.0]
     wanted_s = np.array([[1.0, 5.0], [0.5, 0.25], [2.0, 1.0], [0.125, 0.0]])
     np.testing.assert_array_equal(waits.own[[0, 4, 5, 7]], wanted_s)

@@ -111,6 +111,22 @@ def test_pipelined_ranks_are_those_of_a_walk_with_the_law(pipelined: LocalWork) 
     assert found.low_s < 4 * total_s < found.high_s
 
 
+def test_time_outside_the_iterations_stays_or_is_divided_once() -> None:
+    """On as many ranks as recorded, with a quarter of the work: the bodies are known to the end."""
+    work = np.full((400, 2, 1), BODY)
+    outside_s = 0.2
+    program = played(np.full((400, 1), REDUCE, np.uint8), work, after_s=outside_s)
+    fitted = fit_local_work(program, np.zeros(2, np.intp))
+    quarter = WorkFactor(typical=0.25, low=0.25, high=0.25)
+    (found,) = on(fitted, 2, Change(noise=0.0), factor=quarter)
+    assert found.outside_s == pytest.approx(0.25 * outside_s)
+    bodies_s = 400 * 0.25 * BODY
+    assert found.seconds >= bodies_s + 0.25 * outside_s
+    assert found.high_s >= bodies_s + outside_s  # as recorded
+    # Divided again, it would be a sixteenth.
+    assert found.low_s >= bodies_s + 0.2 * outside_s
+
+
 def test_noise_is_multiplied_and_left_out(blocking: LocalWork) -> None:
     once, twice, none = on(blocking, 64, Change(), Change(noise=2.0), Change(noise=0.0))
     network_s = 2000 * COST * 6

@@ -33,8 +33,8 @@ from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.models.changepoint import Regime, detect
 from hindmost.models.changepoint.robust.fits import Fit
-from hindmost.models.changepoint.robust.method import LEVEL, freedom_of_means
-from hindmost.models.changepoint.robust.segments import Segment
+from hindmost.models.changepoint.robust.method import LEVEL
+from hindmost.models.changepoint.robust.segments import Segment, with_shared_noise
 
 
 def one(series: NightlySeries) -> History:
@@ -167,11 +167,15 @@ def segments(*counts: int, rho: float = 0.0) -> list[Segment]:
     ]
 
 
+def freedoms(segments: list[Segment]) -> list[float]:
+    return [each.freedom for each in with_shared_noise(segments)]
+
+
 def test_no_level_is_known_better_than_all_nights_tell() -> None:
     # The noise counts as 40 nights in the variance of a segment.
-    assert freedom_of_means(segments(10, 12)) == [20.0, 20.0]
-    assert freedom_of_means(segments(10, 200)) == [49.0, 208.0]
-    assert freedom_of_means(segments(10, 200, rho=0.5)) == pytest.approx([29.4, 124.8])
+    assert freedoms(segments(10, 12)) == [20.0, 20.0]
+    assert freedoms(segments(10, 200)) == [49.0, 208.0]
+    assert freedoms(segments(10, 200, rho=0.5)) == pytest.approx([29.4, 124.8])
 
 
 def test_changes_by_1e200_have_a_page() -> None:

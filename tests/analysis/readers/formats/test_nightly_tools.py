@@ -495,3 +495,86 @@ def test_results_without_their_description(tmp_path: Path) -> None:
     history = read_history(path)
     assert {each.name.timer: each.unit for each in history.series} == units
     assert "benchmarks.json, line 1" in history.warnings[0]
+
+
+BARE = ("nan", "-nan", "-nan(ind)", "inf", "-inf", "infinity", "1.#INF", "NaN", "Infinity")
+
+
+@pytest.mark.parametrize("number", BARE)
+def test_numbers_that_are_not_finite_are_the_failure_of_their_benchmark(
+    tmp_path: Path, number: str
+) -> None:
+    good = repetition("good", 2.0, 1.0, label='an inf, "nan" text')
+    entries = [good, repetition("bad", "X", 1.0), repetition("rate", 3.0, 1.0, per_second="X")]
+    document = json.dumps(google(NIGHT, *entries)).replace('"X"', number)
+    path = tmp_path / "night.json"
+    path.write_text(document)
+    history = read_history(path)
+    failures = {each.case: each.reason.partition(" is ")[0] for each in history.failures}
+    assert failures == {"sums: bad": "real_time", "sums: rate": "per_second"}
+    found = {key[1:]: series.values.item() for key, series in by_name(history).items()}
+    assert found == {
+        ("sums: good", "real_time"): pytest.approx(2e-9),
+        ("sums: good", "cpu_time"): pytest.approx(1e-9),
+        ("sums: bad", "cpu_time"): pytest.approx(1e-9),
+        ("sums: rate", "real_time"): pytest.approx(3e-9),
+        ("sums: rate", "cpu_time"): pytest.approx(1e-9),
+    }
+
+
+NAMELESS: dict[str, tuple[dict[str, Any], str]] = {
+    "google": (google(NIGHT, {"real_time": 1.0}, repetition("", 1, 1), repetition("a", 2, 2)), "a"),
+    "pytest": (session(NIGHT), "a"),
+    "hyperfine": (
+        {"results": [{"command": "a", "median": 1.0}, {"median": 1.0}, 3, {"command": " "}]},
+        "a",
+    ),
+    "nightly": ({**night(case="a"), **night(case="")}, "a"),
+    "page": (action(2.5), "a"),
+}
+NAMELESS["pytest"][0]["benchmarks"] = [
+    {"name": "a", "stats": {"median": 1.0}},
+    {"stats": {"median": 1.0}},
+    {"fullname": "", "stats": {"median": 1.0}},
+]
+NAMELESS["page"][0]["entries"]["Benchmark"][0]["benches"] = [
+    {"name": "a", "value": 1.0, "unit": "s"},
+    {"value": 1.0, "unit": "s"},
+    {"name": "", "value": 1.0, "unit": "s"},
+]
+
+
+@pytest.mark.parametrize("kind", NAMELESS)
+def test_results_without_a_name_are_left_out_and_no_others(tmp_path: Path, kind: str) -> None:
+    document, name = NAMELESS[kind]
+    path = tmp_path / "night-2026-11-20.json"
+    path.write_text(json.dumps(document))
+    history = read_history(path)
+    assert {each.name.case.removeprefix("sums: ") for each in history.series} == {name}
+    assert any(each.endswith("is left out.") for each in history.warnings)
+
+
+def test_metrics_of_one_name_and_several_units_are_several_series(tmp_path: Path) -> None:
+    document = action(1.0, 1.5)
+    for run in document["entries"]["Benchmark"]:
+        run["benches"] += [
+            {"name": "BM_dot", "value": 64, "unit": "B/op"},
+            {"name": "BM_dot", "value": 7, "unit": "allocs/op"},
+        ]
+    history = read_page(tmp_path, document)
+    found = {(each.name.timer, each.unit): each.values.tolist() for each in history.series}
+    assert found == {
+        ("time", "s"): pytest.approx([1e-9, 1.5e-9]),
+        ("value", "B/op"): [64, 64],
+        ("value [allocs/op]", "allocs/op"): [7, 7],
+    }
+    assert history.warnings == ()
+
+
+def test_numbers_that_name_a_run_are_no_timers(tmp_path: Path) -> None:
+    for at in range(3):
+        timers = {"Total": 10.0 + at, "build id": 4711 + 2 * at, "begun": NIGHT_S + 86400.0 * at}
+        write_night(tmp_path, 20210124 + at, timers=timers)
+    history = read_history(tmp_path)
+    assert [each.name.timer for each in history.series] == ["Total"]
+    assert sum("not a measurement" in each for each in history.warnings) == 2

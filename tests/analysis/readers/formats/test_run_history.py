@@ -59,7 +59,7 @@ def test_a_run_is_an_observation(tmp_path: Path, header: Header) -> None:
     scatter = np.median(times.reshape(10, 4), axis=1).std(ddof=1) / math.sqrt(10)
     assert iteration.spread is not None
     assert iteration.spread[0] == pytest.approx(max(alone, scatter), rel=1e-3)
-    assert solve.commits == ("aaaaaaaaaaaa, PETSc none", f"{'b' * 40} with changes, PETSc none")
+    assert solve.commits == ("aaaaaaaaaaaa, PETSc none", "bbbbbbbbbbbb with changes, PETSc none")
     assert solve.commit_parts[0] == {"": "a" * 40, "PETSc": "none"}
 
 

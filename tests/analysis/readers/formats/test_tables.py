@@ -332,3 +332,56 @@ def test_what_is_no_measurement_is_left_out_by_name(tmp_path: Path) -> None:
 def test_tables_of_no_use(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_history(write_table(tmp_path, text), format="csv")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("texts", [("0,5", "12,132"), ("0.5", "12.132")])
+def test_a_table_shows_its_decimal_mark(
+    tmp_path: Path, separator: str, texts: tuple[str, str]
+) -> None:
+    rows = [["date", "solve [s]"], ["2025-01-01", texts[0]], ["2025-01-02", texts[1]]]
+    lines = [separator.join(f'"{field}"' for field in row) for row in rows]
+    (series,) = read_history(write_table(tmp_path, "\n".join(lines) + "\n")).series
+    assert series.values.tolist() == [0.5, 12.132]
+
+
+def test_a_row_without_a_name_is_left_out(tmp_path: Path) -> None:
+    text = "date,case,metric,value\n2025-01-01,a,t,1\n2025-01-02,,t,2\n2025-01-03,a,,3\n"
+    history = read_history(write_table(tmp_path, text))
+    assert [each.values.tolist() for each in history.series] == [[1.0]]
+    assert [each.endswith("The row is left out.") for each in history.warnings] == [True, True]
+
+
+LABELS = {
+    "build_number": [4711.0, 4712.0, 4715.0],
+    "build": [17.0, 18.0, 21.0],
+    "pid": [9120.0, 311.0, 4410.0],
+    "jobId": [77.0, 80.0, 90.0],
+    "seed": [42.0, 42.0, 7.0],
+    "finished": [1735693200.0, 1735779600.0, 1735866000.0],
+    "started_ms": [1735693200e3, 1735779600e3, 1735866000e3],
+}
+METRICS = {
+    "build": [17.5, 18.25, 17.0],
+    "run": [120.0, 118.0, 121.0],
+    "iterations": [300.0, 301.0, 305.0],
+    "grid": [5.0, 6.0, 7.0],
+    "memory": [571432960.0, 571432960.0, 571500000.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_metric"),
+    [
+        *((name, values, False) for name, values in LABELS.items()),
+        *((name, values, True) for name, values in METRICS.items()),
+    ],
+)
+def test_numbers_that_name_or_date_a_run_are_no_metrics(
+    tmp_path: Path, name: str, values: list[float], is_metric: bool
+) -> None:
+    rows = [f"2025-01-0{at + 1},10.{at},{value!r}" for at, value in enumerate(values)]
+    table = "\n".join([f"date,solve,{name}", *rows]) + "\n"
+    history = read_history(write_table(tmp_path, table))
+    assert {each.name.timer for each in history.series} == {"solve", *([name] if is_metric else [])}
+    assert any("not a measurement" in each for each in history.warnings) is not is_metric

@@ -178,14 +178,16 @@ def test_the_time_is_that_of_the_test_or_its_suite_or_the_file(tmp_path: Path) -
     assert "modification" in undated.warnings[0]
 
 
-def test_the_machine_is_the_folders_or_the_host(tmp_path: Path) -> None:
-    assert read_history(write(tmp_path, PYTEST)).series[0].name.machine == "vm"
-    (tmp_path / "test-results").mkdir()
-    found = read_history(write(tmp_path / "test-results", PYTEST))
-    assert found.series[0].name.machine == "vm"
-    (tmp_path / "weaver-results").mkdir()
-    found = read_history(write(tmp_path / "weaver-results", PYTEST))
-    assert found.series[0].name.machine == "weaver"
+@pytest.mark.parametrize("folder", ["results", "test-results", "weaver-results", "ci-runners"])
+def test_the_machine_is_the_host_in_the_file_else_the_folders(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    for host in ("a", "b"):
+        write(tmp_path / folder, PYTEST.replace("vm", host), f"{host}.xml")
+    names = {each.name.machine for each in read_history(tmp_path / folder).series}
+    assert names == {"a", "b"}
+    (tmp_path / "weaver-nightly").mkdir()
+    write(tmp_path / "weaver-nightly", PYTEST.replace(' hostname="vm"', ""))
+    assert read_history(tmp_path / "weaver-nightly").series[0].name.machine == "weaver"
 
 
 LEVELS = "".join(f'<!ENTITY e{at + 1} "{f"&e{at};" * 10}">' for at in range(9))
@@ -209,7 +211,6 @@ def test_entities_of_other_files_and_bombs_are_refused(tmp_path: Path, text: str
     [
         JUNIT[:-20],
         JUNIT.replace("2026-11-20T05:30:12", "yesterday"),
-        JUNIT.replace('name="test_solve[ilu]"', "").replace('classname="tests.test_solve"', ""),
         JUNIT.replace("UTF-8", "klingon"),
         dashboard({"name": ""}),
     ],
@@ -217,3 +218,80 @@ def test_entities_of_other_files_and_bombs_are_refused(tmp_path: Path, text: str
 def test_damaged_files_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError):
         read_history(write(tmp_path, text))
+
+
+def suite_of(*times: str) -> str:
+    tests = "".join(f'<testcase name="t{at}" time="{each}"/>' for at, each in enumerate(times))
+    return f'<testsuite timestamp="2026-11-20T05:30:12">{tests}</testsuite>'
+
+
+SECONDS = (0.16, 12.132, 1234.5)
+WRITTEN_AS = {
+    "a decimal comma": ("0,160", "12,132", "1234,500"),
+    "a decimal comma and points before thousands": ("0,16", "12,132", "1.234,5"),
+    "a decimal comma and spaces": ("0,160", "12,132", "1\u202f234,5"),
+    "a decimal point and apostrophes": ("0.160", "12.132", "1'234.5"),
+    "a decimal point": ("0.160", "12.132", "1234.5"),
+    "a decimal point and commas before thousands": ("0.16", "12.132", "1,234.5"),
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN_AS)
+def test_the_numbers_of_a_file_show_their_decimal_mark(tmp_path: Path, kind: str) -> None:
+    times = WRITTEN_AS[kind]
+    history = read_history(write(tmp_path, suite_of(*times)))
+    assert [each.values.item() for each in history.series] == pytest.approx(SECONDS)
+    tests = [{"name": f"t{at}", "time": each} for at, each in enumerate(times)]
+    history = read_history(write(tmp_path, dashboard(*tests), "Test.xml"))
+    assert [each.values.item() for each in history.series] == pytest.approx(SECONDS)
+
+
+def test_a_comma_before_thousands_in_a_file_with_points(tmp_path: Path) -> None:
+    history = read_history(write(tmp_path, suite_of("0.5", "12,132", "1,234,567")))
+    assert [each.values.item() for each in history.series] == [0.5, 12132.0, 1234567.0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "values", "said"),
+    [
+        (("12,132", "12.5", "12,140"), [12.132, 12.5, 12.14], "taken as fractions, near"),
+        (("12,132", "12100.5", "12,140"), [12132.0, 12100.5, 12140.0], "taken as thousands"),
+        (("12,132",) * 5, [12.132] * 5, "thousands would always be whole"),
+        (("12,132", "12,140"), [], "may be fractions or thousands; left out"),
+    ],
+)
+def test_a_comma_that_may_mean_either_is_read_as_the_other_nights_say(
+    tmp_path: Path, texts: tuple[str, ...], values: list[float], said: str
+) -> None:
+    for at, text in enumerate(texts):
+        write(tmp_path, suite_of(text).replace("11-20", f"11-2{at}"), f"{at}.xml")
+    if not values:
+        with pytest.raises(DataError, match=said):
+            read_history(tmp_path)
+        return
+    history = read_history(tmp_path)
+    assert history.series[0].values.tolist() == pytest.approx(values)
+    assert any(said in each for each in history.warnings)
+
+
+NAMELESS = (
+    JUNIT.replace('name="test_solve[ilu]"', "").replace('classname="tests.test_solve"', "", 1),
+    JUNIT.replace('name="test_solve[ilu]"', 'name=" "'),
+    dashboard({"name": ""}, {"name": "bad", "status": "failed"}),
+    JUNIT.replace("<testcase", '<testcase timestamp="yesterday"', 1),
+)
+
+
+@pytest.mark.parametrize("text", NAMELESS, ids=range(len(NAMELESS)))
+def test_one_bad_test_does_not_cost_the_night(tmp_path: Path, text: str) -> None:
+    history = read_history(write(tmp_path, text))
+    assert history.series == ()
+    assert [each.case.rpartition(".")[2] for each in history.failures] == ["bad"]
+    assert sum(each.endswith("The test is left out.") for each in history.warnings) == 1
+
+
+@pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf"])
+def test_a_time_that_is_not_finite_is_a_failed_run(tmp_path: Path, value: str) -> None:
+    history = read_history(write(tmp_path, suite_of("0.5", value)))
+    assert [each.name.case for each in history.series] == ["t0"]
+    assert [each.case for each in history.failures] == ["t1"]

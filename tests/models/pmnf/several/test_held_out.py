@@ -60,3 +60,47 @@ def test_intervals_are_widened_in_logarithms() -> None:
     low, high = widened(one, np.array([5.0, -1.0]), np.array([20.0, 20.0]), 2.0)
     assert low.tolist() == pytest.approx([2.5, 0.0])
     assert high.tolist() == pytest.approx([40.0, 40.0])
+
+
+@pytest.mark.parametrize("kind", ["exact", "constant", "step", "zero"])
+def test_one_kernel_does_not_widen_the_intervals_of_others(kind: str) -> None:
+    """Counts are exact, constant, jump at the outermost points, or are 0, beside noisy times."""
+    times = noisy(4.0 + 1e-3 * GRID.prod(axis=1), 0.02)
+    last = GRID[:, 0] == GRID[:, 0].max()
+    counts = {
+        "exact": 3.0 * GRID[:, 0] ** 2,
+        "constant": np.full(len(GRID), 7.0),
+        "step": np.where(last, 900.0, 100.0) * GRID[:, 0],
+        "zero": np.zeros(len(GRID)),
+    }[kind]
+    repeated = np.stack([times[:3], times[3:6], times[6:9]], axis=2)
+    alone, beside = (
+        foretell_outermost(
+            fit_parameters(GRID, values, noise="multiplicative" if np.all(values) else "additive")
+        )
+        for values in (repeated, np.concatenate([repeated, np.repeat(counts, 3).reshape(1, -1, 3)]))
+    )
+    assert alone is not None
+    assert beside is not None
+    assert beside.of_kernel(0).wider <= 1.3 * max(alone.of_kernel(0).wider, 1.0)
+    if kind == "step":
+        assert beside.of_kernel(3).wider > 3.0
+
+
+def test_an_exact_count_keeps_its_interval_and_a_constant_with_noise_its_noise() -> None:
+    """Every point of the constant has the same five repetitions: its mean is known, they differ."""
+    repeated = np.stack(
+        [
+            np.repeat(1e6 * GRID[:, 1] ** 2, 5).reshape(-1, 5),
+            np.tile([5.1, 4.9, 5.0, 5.0, 5.1], (len(GRID), 1)),
+        ]
+    )
+    models = fit_parameters(GRID, repeated)
+    at = 4.0 * GRID.max(axis=0)[None]
+    low, high = models.interval(at)
+    assert low[0, 0] == pytest.approx(high[0, 0], rel=1e-6)
+    assert low[1, 0] == pytest.approx(5.02 - 1.645 * 0.0837, abs=0.05)
+    assert high[1, 0] == pytest.approx(5.02 + 1.645 * 0.0837, abs=0.05)
+    found = foretell_outermost(models)
+    assert found is not None
+    assert found.of_kernel(0).wider == found.of_kernel(1).wider == 1.0

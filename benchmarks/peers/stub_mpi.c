@@ -1,0 +1,119 @@
+/* The recorder with an MPI of one rank whose calls do nothing: what it writes, and how it ends, without the
+ * time and the threads of an MPI. Compiled with recorder.c and -DHINDMOST_LINKED.
+ *
+ *   stub_mpi SHARED HOW [CALLS [NEST]]
+ *
+ * A loop of iterations of some calls. SHARED is a file of two numbers: iterations that are done, and the
+ * kernel's number of a second thread, which sleeps. HOW: "for-ever"; a number of iterations, after which the
+ * program goes on as it should; the same and a word for how it ends: "abort", "exit", "fail", "leave" (_exit),
+ * "crash", "crash-apart" (in the second thread). */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COUNT int
+#define PLACE int
+#define COUNTING CALL
+#define PARTITIONS __typeof__(_Generic(MPI_Pready_list, int (*)(int, const int *, MPI_Request): (const int *)0, default: (int *)0))
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define CALL(name, class, parameters, arguments) \
+  __attribute__((weak)) int PMPI_##name parameters { return MPI_SUCCESS; }
+#include "../../harness/recorder/calls.h"
+#undef CALL
+#undef COUNTING
+#undef COUNT
+#undef PLACE
+#if MPI_VERSION >= 4
+#define COUNT MPI_Count
+#define PLACE MPI_Aint
+#define CALL(name, class, parameters, arguments)
+#define COUNTING(name, class, parameters, arguments) \
+  __attribute__((weak)) int PMPI_##name##_c parameters { return MPI_SUCCESS; }
+#include "../../harness/recorder/calls.h"
+#endif
+
+int PMPI_Init(int *argc, char ***argv) { return MPI_SUCCESS; }
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) { return *provided = required, MPI_SUCCESS; }
+int PMPI_Finalize(void) { return MPI_SUCCESS; }
+int PMPI_Abort(MPI_Comm c, int code) { exit(code); }
+int PMPI_Pcontrol(const int level, ...) { return MPI_SUCCESS; }
+int PMPI_Get_library_version(char *version, int *size) {
+#ifdef OPEN_MPI
+  strcpy(version, "Open MPI of nobody");
+#else
+  strcpy(version, "MPI of nobody");
+#endif
+  return *size = (int)strlen(version), MPI_SUCCESS;
+}
+#ifdef OPEN_MPI /* elsewhere these are macros */
+MPI_Fint PMPI_Comm_c2f(MPI_Comm c) { return 0; }
+MPI_Comm MPI_Comm_f2c(MPI_Fint c) { return MPI_COMM_WORLD; }
+#endif
+int PMPI_Comm_rank(MPI_Comm c, int *rank) { return *rank = 0, MPI_SUCCESS; }
+int PMPI_Comm_size(MPI_Comm c, int *size) { return *size = 1, MPI_SUCCESS; }
+int PMPI_Comm_test_inter(MPI_Comm c, int *is) { return *is = 0, MPI_SUCCESS; }
+int PMPI_Comm_group(MPI_Comm c, MPI_Group *group) { return *group = MPI_GROUP_EMPTY, MPI_SUCCESS; }
+int PMPI_Group_size(MPI_Group group, int *size) { return *size = 1, MPI_SUCCESS; }
+int PMPI_Group_intersection(MPI_Group one, MPI_Group other, MPI_Group *both) { return *both = MPI_GROUP_EMPTY, MPI_SUCCESS; }
+int PMPI_Group_free(MPI_Group *group) { return *group = MPI_GROUP_NULL, MPI_SUCCESS; }
+int PMPI_Group_translate_ranks(MPI_Group one, int n, const int from[], MPI_Group other, int to[]) {
+  for (int i = 0; i < n; i++) to[i] = from[i];
+  return MPI_SUCCESS;
+}
+int PMPI_Type_size(MPI_Datatype t, int *size) { return *size = 8, MPI_SUCCESS; }
+
+static int64_t *shared; /* iterations; the second thread */
+static int crash_apart;
+
+static void *second(void *unused) {
+  (void)unused;
+  __atomic_store_n(&shared[1], syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n(&crash_apart, __ATOMIC_RELAXED)) usleep(1000);
+  *(volatile int *)8 = 1;
+  return NULL;
+}
+
+/* So deep that contexts are many, and new ones come as long as the program runs. */
+static __attribute__((noinline)) void call_from(int depth) {
+  double a = 1.0, b;
+  if (depth > 0) {
+    call_from(depth - 1);
+    __asm__ volatile("");
+    return;
+  }
+  MPI_Sendrecv(&a, 1, MPI_DOUBLE, 0, 0, &b, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) return 2;
+  int file = open(argv[1], O_RDWR), calls = argc > 3 ? atoi(argv[3]) : 20, nest = argc > 4 ? atoi(argv[4]) : 0;
+  char *how;
+  int64_t most = strtoll(argv[2], &how, 10);
+  shared = mmap(NULL, 2 * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (shared == MAP_FAILED) return 2;
+  pthread_t thread;
+  pthread_create(&thread, NULL, second, NULL);
+  MPI_Init(&argc, &argv);
+  double a = 1.0, b;
+  for (int64_t i = 0; how == argv[2] || i < most; i++) {
+    MPI_Pcontrol(1);
+    shared[0] = i;
+    for (int j = 0; j < calls; j++) call_from(nest ? (int)(i / 64 + j) % nest : 0);
+    MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (!strcmp(how, "exit")) exit(0);
+  if (!strcmp(how, "fail")) exit(5);
+  if (!strcmp(how, "leave")) _exit(0);
+  if (!strcmp(how, "crash")) *(volatile int *)8 = 1;
+  if (!strcmp(how, "crash-apart")) __atomic_store_n(&crash_apart, 1, __ATOMIC_RELAXED), pause();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,82 @@
+"""The page that the first rank of a program shares with the process that watches it.
+
+Its layout is that of harness/recorder/pairs.h.
+"""
+
+from __future__ import annotations
+
+import mmap
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAIRS = MARKS = 1 << 14
+SIGNALS = 32
+HEAD = np.dtype(
+    [
+        (name, "<i8")
+        for name in (
+            *("pid", "pairs", "marks", "context", "left_out"),
+            *("end_ns", "must_stop"),
+        )
+    ]
+    + [("handler", "<i8", SIGNALS)]
+)
+INSTANT = [("begin_ns", "<i8"), ("written_bytes", "<i8")]
+PAIR = np.dtype(
+    [
+        *(("before", "<u4"), ("after", "<u4"), ("begins", "<u4"), ("unused", "<u4")),
+        *(("count", "<i8"), *INSTANT),  # of its first call
+    ]
+)
+MARK = np.dtype([*INSTANT, ("loop", "<i8")])
+BY_PROGRAM = 1
+"""The loop that the program marks itself, or whose iterations end at a call; others follow."""
+
+
+class Handler(IntEnum):
+    """Who takes a signal that the program is sent."""
+
+    DEFAULT = 0
+    IGNORED = 1
+    OF_RECORDER = 2
+    OF_PROGRAM = 3
+
+
+class PairsPage:
+    """The page, mapped.
+
+    Attributes
+    ----------
+    head : structured array of `HEAD`, shape (1,)
+    pair : structured array of `PAIR`, shape (slot,)
+        Free slots have ``after`` 0.
+    mark : structured array of `MARK`, shape (slot,)
+        A ring of the last iterations that began.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.write_bytes(bytes(HEAD.itemsize + PAIRS * PAIR.itemsize + MARKS * MARK.itemsize))
+        with path.open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), 0)
+        self.head = np.frombuffer(memory, HEAD, 1)
+        self.pair = np.frombuffer(memory, PAIR, PAIRS, HEAD.itemsize)
+        self.mark = np.frombuffer(memory, MARK, MARKS, HEAD.itemsize + PAIRS * PAIR.itemsize)
+
+    def __getitem__(self, name: str) -> int:
+        """Return a number of the head."""
+        return int(self.head[name][0])
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self.head[name] = value
+
+    def handler(self, number: int) -> Handler:
+        """Return who took a signal when a pair was seen for the first time lately."""
+        return Handler(int(self.head["handler"][0][number]))
+
+    def marks_since(self, seen: int) -> NDArray[np.void]:
+        """Return the marks of iterations from a number on, as far as the ring still has them."""
+        made = self["marks"]
+        return np.asarray(self.mark[np.arange(max(seen, made - MARKS), made) % MARKS])

@@ -1,0 +1,154 @@
+"""Programs that are told to stop before their time is up, by loops known while they run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import Ranks
+from tests.programs.attaching import ATTACH, alone, compiled
+
+import hindmost
+from hindmost.errors import UsageError
+from hindmost.harness.attach.environment import PAIRS, STATUS, variables
+from hindmost.harness.attach.outcome import read_outcome
+from hindmost.harness.attach.pairs import Handler, PairsPage
+from hindmost.harness.attach.settings import AttachRequest
+from hindmost.harness.attach.stop import END_VARIABLE, StopRequest
+from hindmost.harness.attach.watch import LoopWatcher
+from hindmost.harness.recorder.build import recorder_library
+
+pytestmark = pytest.mark.mpi
+
+PATIENCE_S = 300.0
+
+
+@pytest.fixture(scope="module")
+def stops(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("stops"), "stops", "-g", "-O2", f"-I{ATTACH}")
+
+
+def line_of(text: str) -> int:
+    lines = (Path(__file__).parents[1] / "programs" / "stops.c").read_text().splitlines()
+    return next(at for at, line in enumerate(lines, 1) if text in line)
+
+
+def test_a_program_is_told_by_signal_file_and_answer(
+    stops: Path, ranks: Ranks, tmp_path: Path
+) -> None:
+    done = ranks(
+        2,
+        *("attach", "--out", "runs", "--stop-before", "12s", "--end-takes", "2s"),
+        *("--signal", "USR1", "--stop-file", "STOP", "--", stops),
+    )
+    assert done.returncode == 0, done.stderr
+    told = re.search(r"(\d+) steps, told by signal file asked", done.stdout)
+    assert told, done.stdout
+    assert f"by SIGUSR1 to rank 0, the file {tmp_path / 'STOP'}." in done.stderr
+    assert re.search(r"The program ended with status 0 after .* of 12\.0 s", done.stderr)
+    (path,) = (tmp_path / "runs").glob("stops-loop-p2-0.h5")
+    assert hindmost.open(path).bodies == int(told[1])
+
+
+def test_a_signal_without_a_handler_is_not_sent(stops: Path, ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(
+        2,
+        *("attach", "--out", "runs", "--stop-before", "8s", "--end-takes", "2s"),
+        *("--signal", "SIGUSR2", "--stop-file", "STOP", "--", stops),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "SIGUSR2 was NOT sent, as the program has no handler for it" in done.stderr
+
+
+def test_the_loop_of_time_steps_is_known_while_the_program_runs(
+    stops: Path, tmp_path: Path
+) -> None:
+    settings, status = tmp_path / "settings", tmp_path / "status"
+    library = recorder_library()
+    settings.write_text(f"library {library}\n{AttachRequest(out=tmp_path / 'runs').text(None)}")
+    (tmp_path / "runs").mkdir()
+    page = PairsPage(tmp_path / "page")
+    environment = {**os.environ, **variables(library, settings), STATUS: str(status)}
+    status.touch()
+    process = subprocess.Popen(
+        [stops, "5"], env={**environment, PAIRS: str(tmp_path / "page")}, cwd=tmp_path
+    )
+    watcher, deadline_s = LoopWatcher(page), time.monotonic() + PATIENCE_S
+    try:
+        # Until marks are made at all pairs, some of the first iterations are missed.
+        while time.monotonic() < deadline_s and (
+            watcher.iterations is None or watcher.iterations.count < 100
+        ):
+            time.sleep(0.02)
+            for known in read_outcome(status).processes[:1]:
+                watcher.follow(known.folder / "node-0000000.raw")
+            watcher.poll()
+        named = re.fullmatch(r"main \(stops\.c:(\d+)\)", watcher.name)
+        assert named, watcher.name
+        assert line_of("the time steps") <= int(named[1]) <= line_of("more -=")
+        assert page.handler(signal.SIGUSR1) is Handler.OF_PROGRAM
+        assert page.handler(signal.SIGUSR2) is Handler.OF_RECORDER
+        assert page["pid"] == process.pid
+        assert watcher.iterations is not None
+        assert watcher.iterations.checkpoints.count > 0
+    finally:
+        (tmp_path / "STOP").touch()
+        process.wait(PATIENCE_S)
+
+
+PYTHON_LOOP = """
+import hindmost
+from mpi4py import MPI
+steps = 0
+while not hindmost.should_stop():
+    assert 0.0 < hindmost.time_left_s() <= 6.0
+    MPI.COMM_WORLD.allreduce(1)
+    steps += 1
+print("steps", steps)
+"""
+
+
+def test_python_asks_as_well(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(PYTHON_LOOP)
+    limit = ("--stop-before", "6s", "--end-takes", "1s")
+    done = alone("--out", "runs", *limit, "--", sys.executable, "loop.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) > 0
+    assert "by hindmost_should_stop()." in done.stderr
+
+
+def test_without_hindmost_nobody_stops_a_program() -> None:
+    assert not hindmost.should_stop()
+    assert hindmost.time_left_s() == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("2x", "", "", ""), "--stop-before 2x"),
+        (("2h", "FOO", "", ""), "--signal FOO: no such signal"),
+        (("", "USR1", "", ""), "Give --stop-before"),
+        (("2h", "USR1", "", "soon"), "--end-takes soon"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    asked: tuple[str, str, str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(END_VARIABLE, raising=False)
+    with pytest.raises(UsageError, match=message):
+        StopRequest.of(*asked)
+
+
+def test_the_limit_is_that_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(END_VARIABLE, str(int(time.time()) + 1000))
+    request = StopRequest.of("", "usr1", "", "")
+    assert request is not None
+    assert request.limit_s == pytest.approx(1000.0, abs=5.0)
+    assert request.signal is signal.SIGUSR1
+    assert StopRequest.of("", "", "", "") is None
