@@ -55,8 +55,9 @@ def calls_of_threads(run: Run) -> str:
     calls, threads = (run.header.spec.get(name) for name in ("foreign_calls", "foreign_threads"))
     if not isinstance(calls, int) or calls <= 0:
         return ""
-    known = isinstance(threads, int) and threads > 0
-    whose = counted(threads, "other thread") + " of a rank" if known else "other threads"
+    whose = "other threads"
+    if isinstance(threads, int) and threads > 0:
+        whose = f"{counted(threads, 'other thread')} of a rank"
     return f"{counted(calls, 'MPI call')} of {whose}"
 
 
