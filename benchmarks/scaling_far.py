@@ -3,8 +3,8 @@
     python -m benchmarks.scaling_far --sets 50
 
 Prints for experiments of `--kernels` drawn functions, at 4 times the largest of 10 points, the
-median error in percent of what `hindmost scale` predicts and of what the models say, how many
-kernels are left to their models, and how many new measurements the 90 % intervals hold.
+median error in percent of what `hindmost scale` predicts and of what the models say, and how many
+new measurements the 90 % intervals hold.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def main() -> None:
                 for _ in range(asked.sets)
                 for row in foretold(random, points, family, kind, level, asked.kernels)
             ]
-            error, of_model, by_model, within = np.array(rows).T
+            error, of_model, within = np.array(rows).T
             words.append(
                 f"{100 * level:.0f} %: {100 * np.median(error):.1f} "
                 f"({100 * np.nanmedian(of_model):.1f}) "
-                f"{100 * by_model.mean():.0f} % {100 * within.mean():.0f} %"
+                f"{100 * within.mean():.0f} %"
             )
         say(f"x = {name:8} {family:9} {kind:15} " + "   ".join(words))
 
@@ -58,8 +58,8 @@ def foretold(
     kind: NoiseKind,
     level: float,
     kernels: int,
-) -> list[tuple[float, float, bool, bool]]:
-    """Return errors of prediction and model, which of them predicts, and whether it holds.
+) -> list[tuple[float, float, bool]]:
+    """Return errors of prediction and model, and whether the interval holds.
 
     One entry for each kernel of an experiment whose values are all above 0.
     """
@@ -91,7 +91,6 @@ def foretold(
             (
                 abs(standing.predicted / aim - 1.0),
                 abs(standing.explained / aim - 1.0),
-                not standing.weights,
                 standing.low <= new[number] <= standing.high,
             )
         )

@@ -22,7 +22,7 @@ from hindmost.analysis.readers.timers import find_parents, is_label
 from hindmost.analysis.readers.units import plain_unit, smaller_is_better
 from hindmost.errors import DataError, UsageError
 from hindmost.parsing import LARGEST, shown
-from hindmost.text import choose, counted
+from hindmost.text import by_number, choose, counted
 
 UNKNOWN = StandardError(math.nan)
 Key = tuple[str, str, str]
@@ -159,10 +159,10 @@ class HistoryGathering:
         again: Counter[tuple[str, str]] = Counter()
         made = (
             self._made(key, name, unit, observations, again)
-            for key in sorted(self._series)
+            for key in sorted(self._series, key=by_number)
             for name, unit, observations in self._by_unit(key)
         )
-        series = tuple(sorted(filter(None, made), key=lambda each: each.name))
+        series = tuple(sorted(filter(None, made), key=lambda each: by_number(each.name)))
         failures = self._sorted_failures()
         if not series and not failures:
             said = " ".join(self.remarks.sentences())

@@ -16,12 +16,25 @@ from hindmost.errors import DataError
 
 _UNIT = re.compile(r"^(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))$")
 
+_LIKE_NUMBER = re.compile(r"^[-+]?[.,]?\d[\d.,]*(?:[eE][-+]?\d+)?$|^(?:nan|[-+]?inf)$", re.I)
+
 RANK, HOST, REPETITION = "rank", "host", "repetition"
 ROLES = {
     RANK: ("rank", "rank id", "process", "proc", "process rank", "pe", "task", "task id"),
     HOST: ("host", "hostname", "host name", "node", "nodename", "node name", "machine"),
     REPETITION: ("repetition", "rep", "repeat", "replicate", "trial", "run", "sample"),
-    "identifier": ("id", "index", "seed", "timestamp", "date", "pid", "tid", "job", "jobid"),
+    "identifier": (
+        "id",
+        "index",
+        "seed",
+        "timestamp",
+        "date",
+        "pid",
+        "tid",
+        "job",
+        "jobid",
+        "commit",
+    ),
     "place": ("core", "cpu", "socket", "slot", "thread"),
 }
 """Columns that are no measurement, by their usual names: ``MPI Rank``, ``rank_id``, ``host``."""
@@ -57,9 +70,9 @@ class TextTable:
         return number_in(field, self.decimal)
 
     def is_text(self, column: int) -> bool:
-        """Tell whether a column has texts, and no number."""
+        """Tell whether a column has texts, and nothing that looks like a number."""
         fields = [row[column] for _, row in self.rows if row[column]]
-        return bool(fields) and all(self.number(field) is None for field in fields)
+        return bool(fields) and not any(_LIKE_NUMBER.match(field) for field in fields)
 
 
 def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) -> TextTable:
@@ -78,7 +91,7 @@ def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) 
     DataError
         The file cannot be read, a line is not a row, or no row is below the header.
     """
-    text = read_text(path)
+    text = "\n".join(with_header(split_lines(read_text(path))))
     separator = separator_of(first_line(text[: 1 << 16].encode())) or ","
     rows = list(numbered_rows(text, separator, path))
     if len(rows) < 2:
@@ -95,6 +108,27 @@ def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) 
     rows = [row for row in rows if len(row[1]) == len(header)]
     decimal = decimal_of([field for _, fields in rows for field in fields], separator)
     return TextTable(path=path, line=line, header=header, rows=rows, decimal=decimal)
+
+
+def with_header(lines: list[str]) -> list[str]:
+    """Return the lines of a table with its header, if that is a comment, as one of them.
+
+    Some programs write ``# ranks, time`` above rows of numbers.
+    """
+    bare = [line.lstrip() for line in lines]
+    first = next((at for at, line in enumerate(bare) if line and not line.startswith("#")), 0)
+    separator = separator_of(bare[first]) if first else None
+    if separator is None:
+        return lines
+    header = split_row(bare[first - 1].lstrip("# "), separator)
+    row = split_row(bare[first], separator)
+    if (
+        len(header) != len(row)
+        or not all(map(_LIKE_NUMBER.match, row))
+        or any(map(_LIKE_NUMBER.match, header))
+    ):
+        return lines
+    return [*lines[: first - 1], bare[first - 1].lstrip("# "), *lines[first:]]
 
 
 def decimal_of(fields: list[str], separator: str) -> str | None:
@@ -134,7 +168,7 @@ def header_and_first_row(head: bytes) -> tuple[list[str], list[str] | None] | No
     """
     if b"\0" in head:
         return None
-    lines = split_lines(head.decode("utf-8-sig", errors="replace"))
+    lines = with_header(split_lines(head.decode("utf-8-sig", errors="replace")))
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:2]
     separator = separator_of(lines[0]) if lines else None
     if separator is None or lines[0].lstrip().startswith(("{", "[")):

@@ -32,12 +32,13 @@ from hindmost.analysis.runs.first_screen import (
     small,
     worth_saying,
 )
+from hindmost.analysis.runs.over_ranks import other_loops
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.conclusion import Conclusion
 from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
-from hindmost.analysis.show.table import MOST_LISTED
+from hindmost.analysis.show.table import LEADING, MOST_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.models.ranks.efficiencies import PARTS, WORK
 from hindmost.text import counted, percent
@@ -98,7 +99,10 @@ def overview_of(
     top = headline_on_runs(leading, said, findings)
     if scale:  # the losses of single configurations are below
         top[-1:] = []
-        top[:0] = [each for kernel in scale for each in kernel.explain()]
+        scale.sort(key=lambda kernel: -kernel.columns[-1].time_s)
+        first, *others = (kernel.explain() for kernel in scale)
+        top[:0] = [*first, *(each[0] for each in others[: LEADING - 1] if each)]
+    top += other_loops([each.run for one in configurations for each in one.fitted.runs])
     for each in further[:1]:  # leads where all runs are adaptive
         top.insert(0 if len(further) == len(configurations) else len(top), each.text)
     if studies and studies[0].metrics:

@@ -84,7 +84,7 @@ def programs_among(runs: Sequence[Run]) -> list[list[Run]]:
         points = [(float(run.header.ranks), size_of(run) or 0.0) for run in alike]
         known: dict[Hashable, list[Run]] = {}
         for run, parts in zip(alike, identifying(alike, points), strict=True):
-            if size_of(run) is None:  # the numbers may be its size
+            if size_of(run) is None and not counts_cells(run):  # the numbers may be its size
                 parts = {name: template(text) for name, text in parts.items()}
             known.setdefault(tuple(sorted(parts.items())), []).append(run)
         found += known.values()
@@ -115,11 +115,14 @@ def identifying(runs: Sequence[Run], points: Sequence[Point]) -> list[dict[str, 
     ]
     for places in grouped(range(len(runs)), lambda place: identity_of(runs[place])).values():
         some = [parts[place] for place in places]
+        variables = variables_in([runs[place] for place in places])
         for name in apart(some):
             values = [part.pop(name, None) for part in some]
             single = {values[at] for at, place in enumerate(places) if runs[place].header.ranks > 1}
             at = [points[place] for place in places]
-            kept = not_following(values, at, found=name in FOUND, several=single)
+            kept = not_following(
+                values, at, found=name in FOUND or name in variables, several=single
+            )
             for part, value in zip(some, kept, strict=True):
                 part |= {} if value is None else {name: value}
     return parts
@@ -273,7 +276,11 @@ def given_sizes(runs: Sequence[Run]) -> list[tuple[float, ...]]:
         for place in range(max(map(len, numbers))):  # what is absent is a grid of one rank
             column = [row[place] if place < len(row) else 1.0 for row in numbers]
             columns += [column] if len(set(column)) > 1 else []
-    grid = grid_among(columns, [float(run.header.ranks) for run in runs])
+    ranks = [float(run.header.ranks) for run in runs]
+    grid = grid_among(columns, ranks)
+    layouts = {(*(columns[at][place] for at in grid), ranks[place]) for place in range(len(runs))}
+    if len(layouts) > len(set(ranks)):  # two grids of as many ranks are no repeats
+        grid = ()
     columns = [column for place, column in enumerate(columns) if place not in grid]
     return [tuple(column[place] for column in columns) for place in range(len(runs))]
 
@@ -309,6 +316,31 @@ def series(kind: str, runs: Sequence[Run], inferred: Sequence[str] = ()) -> Rank
     if differing:
         said.append(f"Taken as one program; with the ranks change: {'; '.join(differing)}.")
     return RankSeries(kind=kind, runs=tuple(runs), assumed=tuple(said))
+
+
+def other_loops(runs: Sequence[Run]) -> list[str]:
+    """Say of which programs other loops were measured on other numbers of ranks."""
+    said = []
+    at = IDENTIFIES.index(LOOP)
+    for alike in grouped(
+        runs, lambda run: identity_of(run)[:at] + identity_of(run)[at + 1 :]
+    ).values():
+        by_loop = grouped(alike, lambda run: configuration(run).get(LOOP))
+        if (
+            len(by_loop) < 2
+            or not several_ranks(alike)
+            or any(map(several_ranks, by_loop.values()))
+        ):
+            continue
+        where = "; ".join(
+            f"{'its marks' if loop is None else loop} on {ranks_text(sorted(ranks_of(each)))}"
+            for loop, each in by_loop.items()
+        )
+        said.append(
+            f"{alike[0].header.workload}: no speed-up, as the measured loop is not the same on all "
+            f"ranks: {where}. Name one with attach --iterate-at."
+        )
+    return said
 
 
 ASSUMED = {

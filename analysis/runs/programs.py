@@ -38,6 +38,7 @@ class AttachedProgram:
         self,
         below: Mapping[Path, Sequence[str]] = MappingProxyType({}),
         left_out: Collection[str] = (),
+        remark: str = "",
     ) -> list[str]:
         """Return the title and the sentences.
 
@@ -47,6 +48,8 @@ class AttachedProgram:
             What else is said of each run, below its sentences.
         left_out : collection of str
             See `AttachedRun`.
+        remark : str
+            In what it differs from others, if the command is too long to show it.
         """
         if len(self.runs) > 1:  # of whose loops others are
             left_out = {*left_out, "loops"}
@@ -54,7 +57,7 @@ class AttachedProgram:
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
         if len(command) > WIDTH // 2:  # so that the title stays on one line
-            command = f"{command[: WIDTH // 2 - 3]}..."
+            command = f"{command[: WIDTH // 2 - 3]}..." + (f" ({remark})" if remark else "")
         ranks = int(attached.get("of_ranks") or header.ranks)
         began = min(each.run.header.t0_utc for each in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]

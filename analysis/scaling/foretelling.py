@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.scaling.batches import Batch
-from hindmost.models.foretell import MeasuredKernels, foretell
+from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
 from hindmost.models.foretell.candidates import Candidate
 
 
@@ -64,13 +64,27 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
         weights=np.zeros((count, len(Candidate))),
         missed=np.ones(count),
     )
+    first = 0
+    for batch in batches:
+        for kernel in np.flatnonzero(~batch.beyond(at)).tolist():
+            (low,), (high,) = batch[kernel].interval(np.array([at]))
+            found.low[first + kernel], found.high[first + kernel] = low, high
+        first += len(batch.series)
+    for kernels, forecast in forecasts(batches, at):
+        found.by_model[kernels] = False
+        for name in ("predicted", "low", "high", "weights", "missed"):
+            getattr(found, name)[kernels] = getattr(forecast, name)
+    return found
+
+
+def forecasts(
+    batches: Sequence[Batch], at: tuple[float, ...]
+) -> list[tuple[NDArray[np.intp], Forecast]]:
+    """Foretell the kernels whose last point lies before a target: their numbers, and forecasts."""
     groups, numbers = [], []
     first = 0
     for batch in batches:
         beyond = batch.beyond(at)
-        for kernel in np.flatnonzero(~beyond).tolist():
-            (low,), (high,) = batch[kernel].interval(np.array([at]))
-            found.low[first + kernel], found.high[first + kernel] = low, high
         if beyond.any():
             groups.append(
                 MeasuredKernels(
@@ -81,8 +95,4 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
             )
             numbers.append(first + np.flatnonzero(beyond))
         first += len(batch.series)
-    for kernels, forecast in zip(numbers, foretell(groups, at[0]) if groups else (), strict=True):
-        found.by_model[kernels] = False
-        for name in ("predicted", "low", "high", "weights", "missed"):
-            getattr(found, name)[kernels] = getattr(forecast, name)
-    return found
+    return list(zip(numbers, foretell(groups, at[0]) if groups else (), strict=True))

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.units import IN_SECONDS
 from hindmost.analysis.scaling.batches import Batch, ScalingOptions, fit_batch, group_series
 from hindmost.analysis.scaling.foretelling import Predictions, predict_all
 from hindmost.analysis.scaling.kernel import KernelScaling
+from hindmost.analysis.scaling.next_point import BUDGET, NextPoint, next_point
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
@@ -66,6 +68,9 @@ class KernelAtTarget:
     growth : float
         Predicted at the target over the value at the largest measured point: what was measured
         there if the prediction continues that, what the model says if the model predicts.
+    span_then : float
+        High over low end of the interval that is expected once the next point is measured; NaN
+        where none is proposed.
     """
 
     kernel: KernelScaling
@@ -77,6 +82,7 @@ class KernelAtTarget:
     missed: float
     share: float
     growth: float
+    span_then: float = math.nan
 
     @property
     def growth_interval(self) -> tuple[float, float]:
@@ -178,6 +184,8 @@ class MetricStudy:
     inclusive : bool
         Whether the values of a call path include its callees; shares are then of the kernels
         without a caller.
+    next : NextPoint or None
+        Where to measure next.
     """
 
     metric: str
@@ -189,6 +197,7 @@ class MetricStudy:
     share: NDArray[np.float64]
     order: NDArray[np.intp]
     inclusive: bool = False
+    next: NextPoint | None = None
 
     def __len__(self) -> int:
         return int(self.order.size)
@@ -223,9 +232,18 @@ class MetricStudy:
                     missed=float(said.missed[number]),
                     share=float(self.share[number]),
                     growth=float(self.growth[number]),
+                    span_then=float(self.next.then[number]) if self.next else math.nan,
                 )
             )
         return found
+
+    def where_next(self) -> str:
+        """Say where to measure next, for the kernel of the widest interval; empty if nowhere."""
+        if self.next is None:
+            return ""
+        width = np.nan_to_num(self.predictions.high - self.predictions.low)
+        widest = int(np.where(np.isfinite(self.next.then), width, -1.0).argmax())
+        return self.next.explain(self.names()[widest], widest, self.target)
 
     def names(self) -> list[str]:
         """Return the kernels, batch after batch."""
@@ -258,6 +276,7 @@ def study_scaling(
     options: ScalingOptions | None = None,
     *,
     at: str | None = None,
+    budget: float = BUDGET,
     executor: Executor | None = None,
 ) -> ScalingStudy:
     """Model every series of an experiment.
@@ -268,6 +287,8 @@ def study_scaling(
     options : ScalingOptions, optional
     at : str, optional
         The target scale, as `choose_target` reads it.
+    budget : float
+        What the point to measure next may cost, over the cost of all points.
     executor : Executor, optional
         Models kernels, those of one metric and the same points together.
 
@@ -294,7 +315,9 @@ def study_scaling(
         groups = group_series(series, complete=options.method == "paper")
         fit = partial(fit_batch, parameters=experiment.parameters, options=options)
         batches = tuple((executor or ThisProcess()).map(fit, groups))
-        metrics.append(_by_metric(metric, series[0].unit, batches, target, experiment.inclusive))
+        metrics.append(
+            _by_metric(metric, series[0].unit, batches, target, experiment.inclusive, budget)
+        )
     return ScalingStudy(
         experiment=experiment,
         options=options,
@@ -310,6 +333,7 @@ def _by_metric(
     batches: tuple[Batch, ...],
     target: TargetScale,
     inclusive: bool | None,
+    budget: float,
 ) -> MetricStudy:
     """Compare all kernels at the target."""
     predictions = predict_all(batches, target.at)
@@ -338,7 +362,13 @@ def _by_metric(
         share=share,
         order=rank(growth, grown, share),
         inclusive=not root.all(),
+        next=next_point(batches, target, root, budget=budget) if is_time(metric, unit) else None,
     )
+
+
+def is_time(metric: str, unit: str) -> bool:
+    """Tell whether a metric costs what it measures; some formats give no unit."""
+    return unit.lower() in IN_SECONDS or (not unit and "time" in metric.lower())
 
 
 def callers_of(series: Sequence[KernelSeries]) -> list[int | None]:

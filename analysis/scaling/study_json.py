@@ -38,6 +38,15 @@ def study_json(
         "largest": dict(zip(target.parameters, target.largest, strict=True)),
         "level": LEVEL,
         "values_include_callees": {metric.metric: metric.inclusive for metric in study.metrics},
+        "measure_next": [
+            {
+                "metric": metric.metric,
+                "at": dict(zip(target.parameters, metric.next.at, strict=True)),
+                "cost": metric.next.cost,
+            }
+            for metric in study.metrics
+            if metric.next is not None
+        ],
         "models": [
             KernelEntry(standing, metric.target)
             for metric in study.metrics
@@ -165,8 +174,8 @@ class KernelEntry:
         "verdict=of.kernel.segmentation.verdict "
         "change changes segments whole scores predicted=of.predicted interval prediction_from "
         "model_predicts=of.explained disagreement=of.disagreement? share=of.share "
-        "growth=of.growth growth_interval grows noise=of.kernel.whole.noise windows runners_up "
-        "explanation=of.kernel.explain doubts advice=of.kernel.advice"
+        "growth=of.growth growth_interval grows span_then noise=of.kernel.whole.noise windows "
+        "runners_up explanation=of.kernel.explain doubts advice=of.kernel.advice"
     )
 
     @property
@@ -214,6 +223,10 @@ class KernelEntry:
         """Return the ends of the interval over the value at the largest measured point."""
         low, high = self.of.growth_interval
         return None if isnan(low) else (low, high)
+
+    def span_then(self) -> float | None:
+        """Return high over low end of the interval once the next point is measured."""
+        return None if isnan(self.of.span_then) else self.of.span_then
 
     def grows(self) -> bool:
         """Return whether the interval includes growth only; such kernels come first."""

@@ -44,7 +44,9 @@ examples:
   hindmost compare nightly-a/ nightly-b/ --timer '*Total*'
 
 Results of the same nights or commits are paired, and so are repetitions that alternate between A
-and B; all others are compared by Welch's test. The most significant difference comes first.
+and B; all others are compared by Welch's test. The most significant difference comes first, and
+timers that are part of no other come before their parts. Run files are compared case by case, such
+as each number of ranks; cases are told apart by what is not the same in all of A, and in all of B.
 Intervals are at 90 %. Significance takes the number of timers into account. The ratio of nights or
 commits is that since its last change, or at the end of a drift. Nights are dates in UTC. Of run
 files, 'solve' is the whole solve or loop, and 'iteration' its median iteration.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--over-ranks",
         choices=tuple(OVER_RANKS),
         default="mean",
-        help="how to combine ranks in CUBE and Caliper files (default: %(default)s)",
+        help="how to combine ranks in files of CUBE, Caliper and PETSc (default: %(default)s)",
     )
     parser.add_argument(
         "--method",
@@ -120,6 +120,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at",
         metavar="SCALE",
         help="target: 16384, or p=16384,n=1000 (default: 4 times the largest)",
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=1.0,
+        metavar="COST",
+        help="most that the point to measure next may cost, over all points so far (default: 1)",
     )
     parser.add_argument(
         "--expect",
@@ -154,6 +161,8 @@ def perform(arguments: argparse.Namespace) -> int:
 
     if arguments.top is not None and arguments.top < 1:
         raise UsageError(f"--top {arguments.top}: give a number of kernels, 1 or more.")
+    if not 0.0 < arguments.budget < inf:
+        raise UsageError(f"--budget {arguments.budget:g}: give a number above 0, like 0.5.")
     experiment = read_experiment(
         arguments.file,
         format=arguments.format,
@@ -164,7 +173,13 @@ def perform(arguments: argparse.Namespace) -> int:
     )
     options = ScalingOptions(method=arguments.method, space=arguments.space)
     try:
-        study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
+        study = study_scaling(
+            experiment,
+            options,
+            at=arguments.at,
+            budget=arguments.budget,
+            executor=arguments.executor,
+        )
     except DataError as error:
         if experiment.parameters != (DEFAULT_PARAMETER,) or not run_files_in(arguments.file):
             raise
@@ -232,6 +247,8 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         known = (batch.held_out for batch in metric.batches if batch.held_out is not None)
         write_lines(*folded(each.explain() for each in known))
         write_lines(*folded([SHARES[metric.inclusive]]))
+        if next_point := metric.where_next():
+            write_lines(*folded([next_point]))
         write_lines("")
     if len(study.target.parameters) > 1:
         names = study.target.parameters

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from hindmost.analysis.runs.attached import LEFT_OUT_FIRST
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.efficiency.scaling import over_ranks
+from hindmost.analysis.runs.efficiency.scaling import compared
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.over_ranks import series_over_ranks, several_ranks
+from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
 from hindmost.analysis.runs.programs import (
     AttachedProgram,
     attached_programs,
@@ -23,7 +24,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.analysis.show.table import LEADING
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
@@ -126,6 +127,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")
     groups = group_runs(runs)
+    remarks = {run.path: group.remark for group in groups for run in group.runs}
     found = findings_of(groups, read_large=False)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)
@@ -144,7 +146,8 @@ def perform(arguments: argparse.Namespace) -> int:
                 *summary.lines(below_program=True),
                 *cautions(findings, OF_SHOW, each.said, most),
             ]
-        return folded(program.lines(below, left_out))
+        remark = remarks[program.runs[0].run.path] if len(program.runs) == 1 else ""
+        return folded(program.lines(below, left_out, remark))
 
     def of_run(path: Path, most: int) -> list[str]:
         summary, findings = by_path[path]
@@ -172,13 +175,18 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def how_runs_scale(runs: Sequence[Run]) -> list[list[str]]:
     """Return how each program scales that ran on several numbers of ranks, in sentences."""
-    several = [each for each in series_over_ranks(runs) if several_ranks(each.runs)]
+    whole = [run for run in runs if run.header.complete and run.bodies]
+    several = [each for each in series_over_ranks(whole) if several_ranks(each.runs)]
+    several.sort(key=lambda each: -each.runs[-1].solve_time_s)
+    said = [[each] for each in other_loops(whole)]
     if any(run.bodies * run.columns > MOST_IN_MEMORY for each in several for run in each.runs):
-        return [["How the runs scale over ranks: --efficiency, or hindmost report."]]
-    return [
-        [*kernel.explain(), *kernel.assumed, "Curves and tables: hindmost report."]
-        for kernel in map(over_ranks, several)
-    ]
+        return [*said, ["How the runs scale over ranks: --efficiency, or hindmost report."]]
+    with suppress(DataError):  # impossible times, which the lines on each run are about
+        for kernel in compared(several[:LEADING]):
+            said.append([*kernel.explain(), *kernel.assumed])
+    if said:
+        said[-1].append("All tables: --efficiency. Curves: hindmost report.")
+    return said
 
 
 def first_within(room: int, tries: Iterable[list[str]]) -> list[str]:

@@ -65,7 +65,7 @@ class ContextsSoFar:
         spans: dict[Frame, list[Span]] = defaultdict(list)
         for kind, _, span in self._frames:
             spans[kind].append(span)
-        return contexts_of(data, spans)
+        return contexts_of(data, spans, [])  # conversion says what is odd
 
     def _note(self, data: mmap.mmap, kind: Frame, number: int, span: Span) -> None:
         if kind is not Frame.BACK:

@@ -86,9 +86,14 @@ class Detection:
     too_short: int = 0
 
     @property
+    def steps(self) -> tuple[ChangePoint, ...]:
+        """The changes, then the newest jump."""
+        return self.changes if self.jump is None else (*self.changes, self.jump)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
-        """The changes, then the drifts, then the newest jump."""
-        return (*self.changes, *self.trends, *([] if self.jump is None else [self.jump]))
+        """The changes and the newest jump, then the drifts."""
+        return (*self.steps, *self.trends)
 
     @property
     def level_now(self) -> float:

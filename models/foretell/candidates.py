@@ -19,20 +19,29 @@ class Candidate(StrEnum):
     """A way to continue a series, in words; in the order of all arrays over candidates."""
 
     SAME = "the last value"
-    LINE = "a straight line through the last 2 points"
-    POWER = "a power law through the last 2 points"
+    LINE = "a straight line through the last points"
+    POWER = "a power law through the last points"
     PARTS = "a + b/x + c sqrt(x) through all points"
 
 
 COUNT = len(Candidate)
 REACH = np.array([1, 2, 2, np.inf])
-"""Points that each candidate continues; infinite for all."""
+"""Points that each candidate continues at least; infinite for all."""
+FARTHEST = 4.0
+"""Times the distance between the points of a slope, both as logarithms, over which it is continued:
+between neighbours as near as 9 and 10 ranks, noise would decide what a slope says of 40."""
 
 
 def continue_series(
-    points: NDArray[np.float64], values: NDArray[np.float64], at: float
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    at: float,
+    recent: NDArray[np.float64] | float = np.inf,
 ) -> NDArray[np.float64]:
     """Predict the logarithms of series beyond their last point.
+
+    The slope of `Candidate.LINE` and `Candidate.POWER` is that to the point before the last one, or
+    to the nearest one that is `FARTHEST` enough away for the target.
 
     Parameters
     ----------
@@ -42,6 +51,8 @@ def continue_series(
         Above 0.
     at : float
         Beyond the points.
+    recent : float64 array, shape (kernel,)
+        Points of the last behaviour, to which a slope keeps; all by default.
 
     Returns
     -------
@@ -49,13 +60,18 @@ def continue_series(
         -inf of a line that falls to zero before the target.
     """
     last, ahead = np.log(values[:, -1]), np.log(at / points[-1])
-    step = values[:, -1] / values[:, -2]
-    line = 1.0 + (1.0 - 1.0 / step) / (points[-1] - points[-2]) * (at - points[-1])
+    far = np.log(points[-1] / points[:-1]) >= ahead / FARTHEST
+    nearest = int(np.flatnonzero(far)[-1]) if far.any() else 0
+    earliest = np.maximum(points.size - np.asarray(recent), nearest)
+    start = np.full(values.shape[0], np.minimum(earliest, points.size - 2), np.intp)
+    step = values[:, -1] / values[np.arange(start.size), start]
+    distance = points[-1] / points[start]
+    line = 1.0 + (1.0 - 1.0 / step) / (1.0 - 1.0 / distance) * (at / points[-1] - 1.0)
     grown = np.empty((values.shape[0], COUNT))
     grown[:, 0] = 0.0
     with np.errstate(divide="ignore"):
         grown[:, 1] = np.log(np.maximum(line, 0.0))
-    grown[:, 2] = np.log(step) / np.log(points[-1] / points[-2]) * ahead
+    grown[:, 2] = np.log(step) / np.log(distance) * ahead
     grown[:, 3] = three_parts(points, values, at)
     return np.asarray(last[:, None] + grown)
 

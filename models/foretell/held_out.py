@@ -77,7 +77,7 @@ def hold_out(
     for there, members in patterns(values):
         p, y = points[there], values[np.ix_(members, there)]
         ahead[members] = np.log(at / p[-1])
-        predicted[members] = continue_series(p, y, at)
+        predicted[members] = continue_series(p, y, at, recent[members])
         for origin in range(min(p.size - LEAST_KNOWN, MOST_ORIGINS)):
             known = p.size - 1 - origin
             # The held-out point whose distance is most like the target's.

@@ -113,6 +113,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "largest": dict[str, float],
         "level": float,
         "values_include_callees": dict[str, bool],
+        "measure_next": list[dict[str, Any]],
         "models": list[KernelEntry],
         "held_out": list[dict[str, Any]],
         "findings": list[GrowthEntry],

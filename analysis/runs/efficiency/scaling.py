@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hindmost.analysis.runs.configuration import LOOP, injected_noise
+from hindmost.analysis.runs.configuration import (
+    LOOP,
+    apart,
+    configuration,
+    injected_noise,
+    part_words,
+)
 from hindmost.analysis.runs.cores import core_wait, shared_cores
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
-from hindmost.analysis.runs.over_ranks import RankSeries, grouped, series_over_ranks
+from hindmost.analysis.runs.over_ranks import (
+    RESULTS,
+    RankSeries,
+    grouped,
+    series_over_ranks,
+    several_ranks,
+)
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import (
     OUTSIDE,
@@ -103,14 +116,25 @@ class ScalingColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelEfficiencies:
-    """A kernel over numbers of ranks; the first column is the reference."""
+    """A kernel over numbers of ranks; the first column is the reference.
+
+    Attributes
+    ----------
+    title, kind : str
+    columns : tuple of ScalingColumn
+    assumed : tuple of str
+        What makes them one kernel, and its kind, in sentences.
+    name : str
+        What distinguishes it from others on several numbers of ranks; empty for a single one.
+    """
 
     title: str
     kind: str
     columns: tuple[ScalingColumn, ...]
     assumed: tuple[str, ...] = ()
+    name: str = ""
 
-    JSON = "title kind assumed reference_ranks columns"
+    JSON = "title kind name assumed reference_ranks columns"
 
     @property
     def reference_ranks(self) -> int:
@@ -120,7 +144,8 @@ class KernelEfficiencies:
     @property
     def is_scaling(self) -> bool:
         """Whether times on several numbers of ranks compare, as in strong or in weak scaling."""
-        return len(self.columns) > 1 and self.kind in ("strong", "weak")
+        whole = all(column.of.run.header.complete for column in self.columns)
+        return whole and len(self.columns) > 1 and self.kind in ("strong", "weak")
 
     def ideal(self, column: ScalingColumn) -> float:
         """Return the ideal time of a column, relative to that of the first."""
@@ -178,6 +203,7 @@ class KernelEfficiencies:
         header = column.of.run.header
         name = header.workload
         name = name if header.solver == LOOP else f"{header.solver} on {name}"
+        name += f" ({self.name})" if self.name else ""
         ends = self.efficiency_range(column)
         spread = f", {percent(ends[0], 0)} to {percent(ends[1], 0)} over repeats" if ends else ""
         if self.kind == "strong":
@@ -242,7 +268,8 @@ class KernelEfficiencies:
         shares = {name: lost_s / column.time_s for name, lost_s in lost.items()}
         main = sorted((name for name in shares if shares[name] >= SAID), key=lambda x: -shares[x])
         words = [f"{percent(shares[name], 0)} {self.cause(name, column)}" for name in main]
-        said = [f"Of its time there, lost against the ideal: {'; '.join(words)}."] if words else []
+        where = f"{f'{self.name}, ' if self.name else ''}{counted(column.ranks, 'rank')}"
+        said = [f"Of the time ({where}), lost to: {'; '.join(words)}."] if words else []
         if shares.get(WORK, 0.0) <= -SAID:
             said.append(
                 f"All ranks together work {self.work_ratio(column):.3g} times as long as "
@@ -256,19 +283,19 @@ class KernelEfficiencies:
         first = self.columns[0]
         if name == MORE_ITERATIONS:
             done = [each.of.run.header.iterations for each in (column, first)]
-            return f"to more iterations ({done[0]:,}, not {done[1]:,})"
+            return f"more iterations ({done[0]:,}, not {done[1]:,})"
         if name == WORK and self.kind == "strong":
             return (
-                f"to more work (all ranks together work {self.work_ratio(column):.3g} times as "
+                f"more work (all ranks together work {self.work_ratio(column):.3g} times as "
                 f"long as {counted(first.ranks, 'rank')}: parts that every rank repeats, more work "
                 "an iteration, or slower cores and memory)"
             )
         if name == WORK:
             return (
-                f"to more work (a rank works {self.work_ratio(column):.3g} times as long: work "
+                f"more work (a rank works {self.work_ratio(column):.3g} times as long: work "
                 "that grows with the ranks, or slower cores and memory)"
             )
-        return f"{'' if name == OUTSIDE else 'to '}{name}"
+        return f"time {name}" if name == OUTSIDE else name
 
     def work_ratio(self, column: ScalingColumn) -> float:
         """Return the work of all ranks for the same problem, relative to the first column."""
@@ -280,17 +307,48 @@ def efficiencies_over_ranks(runs: Iterable[Run]) -> list[KernelEfficiencies]:
 
     A program on one number of ranks is a table of one column.
     """
-    return [over_ranks(series) for series in series_over_ranks(runs)]
+    return compared(series_over_ranks(runs))
 
 
-def over_ranks(series: RankSeries) -> KernelEfficiencies:
+def compared(series: Sequence[RankSeries]) -> list[KernelEfficiencies]:
+    """Compare the runs of each series over ranks, and name it by what distinguishes it."""
+    several = [each for each in series if several_ranks(each.runs)]
+    names = dict(zip(map(id, several), names_of(several), strict=True))
+    return [over_ranks(each, names.get(id(each), "")) for each in series]
+
+
+def names_of(series: Sequence[RankSeries]) -> list[str]:
+    """Return what distinguishes each series from others; empty for a single one."""
+    if len(series) == 1:
+        return [""]
+    kinds = [configuration(each.runs[0]) for each in series]
+    different = [name for name in apart(kinds) if name not in RESULTS or name == "unknowns"]
+    scalings = len({each.kind for each in series}) > 1
+    names = [
+        ", ".join(
+            [
+                *(part_words(name, kind.get(name)) for name in different),
+                *([each.kind] if scalings or not different else []),
+            ]
+        )
+        for each, kind in zip(series, kinds, strict=True)
+    ]
+    again = Counter(names)
+    return [
+        f"{name}, {number}" if again[name] > 1 else name for number, name in enumerate(names, 1)
+    ]
+
+
+def over_ranks(series: RankSeries, name: str = "") -> KernelEfficiencies:
     """Compare the median run of every number of ranks with that of the fewest."""
     by_ranks = list(grouped(series.runs, lambda run: run.header.ranks).values())
     middle = [efficiencies_of(each[(len(each) - 1) // 2]) for each in by_ranks]
     works = [work_of(series.kind, each) for each in middle]
     return KernelEfficiencies(
-        title=title_of(series.kind, [each.run for each in middle]),
+        title=title_of(series.kind, [each.run for each in middle])
+        + (f": {name}" if name and not name.startswith(series.kind) else ""),
         kind=series.kind,
+        name=name,
         assumed=series.assumed,
         columns=tuple(
             ScalingColumn(

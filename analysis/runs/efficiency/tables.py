@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hindmost.analysis.runs.configuration import apart, configuration, part_words
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
-from hindmost.analysis.runs.over_ranks import RESULTS
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Graded, Table
@@ -101,7 +98,7 @@ def scaling_charts(kernels: Sequence[KernelEfficiencies]) -> list[tuple[Chart, s
     several = [kernel for kernel in kernels if kernel.is_scaling]
     if not several:
         return []
-    names = names_of(several)
+    names = [kernel.name or "measured" for kernel in several]
     ranks = np.unique([column.ranks for kernel in several for column in kernel.columns])
     x, first = ranks.astype(np.float64), min(kernel.reference_ranks for kernel in several)
     ideal = Series(name="ideal", look="line", x=x, y=x / first)
@@ -155,28 +152,6 @@ def scaling_charts(kernels: Sequence[KernelEfficiencies]) -> list[tuple[Chart, s
     ]
 
 
-def names_of(kernels: Sequence[KernelEfficiencies]) -> list[str]:
-    """Return what distinguishes each kernel from others; of one, that it was measured."""
-    if len(kernels) == 1:
-        return ["measured"]
-    kinds = [configuration(kernel.columns[0].of.run) for kernel in kernels]
-    different = [name for name in apart(kinds) if name not in RESULTS or name == "unknowns"]
-    scalings = len({kernel.kind for kernel in kernels}) > 1
-    names = [
-        ", ".join(
-            [
-                *(part_words(name, kind.get(name)) for name in different),
-                *([kernel.kind] if scalings or not different else []),
-            ]
-        )
-        for kernel, kind in zip(kernels, kinds, strict=True)
-    ]
-    again = Counter(names)
-    return [
-        f"{name}, {number}" if again[name] > 1 else name for number, name in enumerate(names, 1)
-    ]
-
-
 def scaling_parts(
     kernels: Sequence[KernelEfficiencies], findings: Sequence[Finding] = ()
 ) -> list[Part]:
@@ -188,7 +163,7 @@ def scaling_parts(
     for kernel in several:
         shown = {str(column.of.run.path) for column in kernel.columns}
         parts.append(efficiency_table(kernel))
-        parts += map(Paragraph, kernel.assumed)
+        parts += map(Paragraph, dict.fromkeys((*kernel.explain(), *kernel.assumed)))
         parts += [Paragraph(column.of.explain()) for column in kernel.columns if column.of.withheld]
         parts += caution_parts((each for each in findings if each.file in shown), OF_RANKS)
     return [*parts, Paragraph(f"{LEGEND} {OF_SCALING}", quiet=True)]

@@ -129,9 +129,11 @@ def apart(groups: Sequence[Group]) -> list[str]:
     kinds = [configuration(run) for run in runs]
     sizes = [(float(run.header.ranks), size_of(run) or 0.0) for run in runs]
     named = {*parts_apart(identifying(runs, sizes)), *RESULTS}
-    keys = [key for key in parts_apart(kinds) if key in named]  # what follows says no more
-    if len({tuple(kind.get(key) for key in keys) for kind in kinds}) < len(kinds):
-        keys = parts_apart(kinds)
+    different = parts_apart(kinds)
+    for more in ((), ("iterations",), different):  # what follows the ranks says no more
+        keys = [key for key in different if key in named or key in more]
+        if len({tuple(kind.get(key) for key in keys) for kind in kinds}) == len(kinds):
+            break
     for name, follow in NAMES_FOR.items():
         if name in keys and len({kind.get(name) for kind in kinds}) == len(kinds):
             keys = [key for key in keys if key == name or key not in follow]

@@ -31,8 +31,9 @@ FEWEST = 2
 ALIKE = 1.35
 """Ratio of the largest to the smallest value of a side of fewer points than a model needs, up to
 which they may be those of a constant: that of values with 15 % of noise."""
-LEAST_SHAPE = 3
-"""Values of one of several parameters from which a side tells how it grows with it."""
+OPEN_SLOPE = 0.5
+"""By how much the growth beyond a side of few values of the parameter may differ from the model's,
+as an exponent: nine in ten measured programs are less than 40 % off one doubling ahead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,25 @@ class KernelModel:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return low and high as `ScalingModel.interval`, each from its own segment's model."""
         low, high = self._by_segment(at, lambda model, where: model.interval(where, level=level))
-        return low, high
+        if not self.changes or not self.named:
+            return low, high
+        # A side has many points, but few values of the parameter that changes the behaviour: what
+        # they fix is the level, not how the kernel grows with it.
+        targets, which = columns_of(at), self.numbers_at(at)
+        factor = np.ones(which.size)
+        for number in np.unique(which):
+            values = self._values_of(self.segments[number])
+            if values.size < LEAST_POINTS:
+                own = which == number
+                ahead = np.log(
+                    np.maximum(targets[own, self.axis] / values.max(initial=1e-300), 1.0)
+                )
+                factor[own] = np.exp(OPEN_SLOPE * ahead) if values.size else np.inf
+        return np.minimum(low, low / factor), np.maximum(high, high * factor)
+
+    def _values_of(self, segment: Segment) -> NDArray[np.float64]:
+        """Return the values of the parameter that changes the behaviour, in a segment."""
+        return np.unique(segment.model.points[:, self.axis]) if segment.model else np.empty(0)
 
     def _by_segment(self, at: Any, ask: Any) -> NDArray[np.float64]:
         targets, which = columns_of(at), self.numbers_at(at)
@@ -157,8 +176,8 @@ class KernelModel:
             return advise(self.segmentation, self.parameter)
         asked = []
         for part in self.segments if self.changes else ():
-            values = np.unique(part.model.points[:, self.axis]) if part.model else np.empty(0)
-            if 0 < values.size < LEAST_SHAPE:
+            values = self._values_of(part)
+            if 0 < values.size < LEAST_POINTS:
                 asked.append(
                     f"only {values.size} values of {self.parameter} from {values[0]:g} to "
                     f"{values[-1]:g}: how it grows with {self.parameter} there is open; measure "

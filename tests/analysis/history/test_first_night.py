@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.analysis.history.planted import FIRST, NIGHTS, history, noise, series, stepped
+from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, series, stepped
 
+from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.headline import headline, newest_line, silence_lines
 from hindmost.analysis.history.history_json import history_json
@@ -132,6 +133,16 @@ def test_a_jump_is_mailed_when_it_is_seen_and_when_it_is_confirmed() -> None:
     assert not any(plan.withdrawn for _, plan in told.values())
 
 
+def test_a_jump_can_be_acknowledged_and_stays_so_when_it_is_confirmed() -> None:
+    note = Acknowledgement(date=day(34), reason="new compiler")
+    for night in range(34, NIGHTS):
+        slower = without(series(stepped(0)), night + 1)
+        study = judge_history(history(slower), acknowledged=[note])
+        assert study.status() == PASS
+        assert study.judged[0].recent(study.since)
+    assert judge_history(history(without(series(stepped(0)), 35))).status() == WARN
+
+
 def test_a_case_that_fails_is_told_once_in_a_row() -> None:
     values = series(noise(0, NIGHTS))
     rest = [night for night in range(NIGHTS) if night not in (32, 33, 34, 37)]
@@ -166,6 +177,8 @@ def test_silence_is_told_on_the_first_night_once(name: str) -> None:
     (line,) = silence_lines(study)
     assert "gone has no result since 2026-02-02" in line
     assert f"1 silent {name}" in headline(study)
+    assert [each.status(study.since) for each in study.judged].count(PASS) == 1
+    assert set(study.by_case().values()) == {PASS, WARN}
 
 
 def test_the_only_machine_is_missed_by_the_clock_and_an_old_folder_is_not() -> None:

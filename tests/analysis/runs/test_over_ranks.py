@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import run_values
+from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.analysis.runs.efficiency.scaling import (
     MORE_ITERATIONS,
     KernelEfficiencies,
@@ -21,7 +22,7 @@ from hindmost.analysis.runs.efficiency.scaling import (
 from hindmost.analysis.runs.efficiency.tables import scaling_charts
 from hindmost.analysis.runs.figures.compare_runs import apart
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.over_ranks import series_over_ranks
+from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.targets import Scaling, scaling_of
 from hindmost.cli import main
@@ -124,6 +125,10 @@ ONE_PROGRAM: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
     "an input of its own": ("weak", lambda p: {"words": f"app mesh-{8 * p}.in"}),
     "a part that shrinks": ("strong", lambda p: {"words": f"app -local {1600 // p}"}),
     "parameters of a script": ("weak", lambda p: {"parameters": {"cells": 100 * p, "eps": 0.1}}),
+    "a variable that is set for one rank only": (
+        "strong",
+        lambda p: {"variables": {"OMP_NUM_THREADS": "1"} if p == 1 else {}},
+    ),
     "threads": ("strong", lambda p: {"variables": {"OMP_NUM_THREADS": str(16 // p)}}),
     "iterations to a tolerance": ("strong", lambda p: {"iterations": 40 + p}),
     "types of PETSc": (
@@ -175,6 +180,10 @@ SEVERAL_PROGRAMS: dict[str, list[tuple[int, dict[str, Any]]]] = {
     ],
     "a number of two": [
         (ranks, {"words": f"app -degree {name}"}) for ranks in (1, 2, 4) for name in (1, 2)
+    ],
+    "layouts of as many ranks": [
+        (2, {"words": "app -px 2 -py 1"}),
+        (2, {"words": "app -px 1 -py 2"}),
     ],
     "solvers": [(1, {"solver": "cg"}), (2, {"solver": "gmres"})],
     "a preconditioner beside the default": [
@@ -235,7 +244,7 @@ def test_where_strong_scaling_loses_is_what_was_put_in(write: Write) -> None:
     text = " ".join(kernel.explain())
     assert "app on 2 ranks is 1.25 times as fast as on 1 rank (ideal: 2 times as fast)" in text
     assert "an efficiency of 62 %" in text
-    assert "21 % to load imbalance; 10 % to more work (all ranks together work 1.17 times" in text
+    assert "21 % load imbalance; 10 % more work (all ranks together work 1.17 times" in text
 
 
 def test_more_iterations_are_a_cause_of_their_own(write: Write) -> None:
@@ -247,7 +256,7 @@ def test_more_iterations_are_a_cause_of_their_own(write: Write) -> None:
     lost = kernel.lost_s(kernel.columns[1])
     assert lost[MORE_ITERATIONS] == pytest.approx(10 * 4e-3, rel=1e-4)
     assert kernel.efficiency(kernel.columns[1]) == pytest.approx(0.8, rel=1e-4)
-    assert "20 % to more iterations (50, not 40)" in " ".join(kernel.explain())
+    assert "20 % more iterations (50, not 40)" in " ".join(kernel.explain())
 
 
 def test_weak_scaling_is_relative_to_the_same_time(write: Write) -> None:
@@ -305,3 +314,44 @@ def test_more_ranks_than_cores_do_not_lead(
 def test_no_cells_are_spoken_of_without_cells(write: Write) -> None:
     kernel = kernel_of([write(1), write(2)])
     assert kernel.title == "loop on app: 40 iterations (strong scaling)"
+
+
+def test_other_loops_on_other_ranks_are_said(write: Write) -> None:
+    def loop(name: str) -> dict[str, Any]:
+        known = {"by_code": True, "few": False, "iterations": 40, "loops": [], "share": 1.0}
+        return {"attached": {"loop": {**known, "name": name}, "seconds": 1.0}}
+
+    runs = [write(1, **loop("solve (a.c:3)")), write(2, **loop("exchange (a.c:9)"))]
+    assert not any(
+        len({run.header.ranks for run in each.runs}) > 1 for each in series_over_ranks(runs)
+    )
+    (said,) = other_loops(runs)
+    assert "solve (a.c:3) on 1 rank; exchange (a.c:9) on 2 ranks" in said
+    assert other_loops([*runs, write(2, **loop("solve (a.c:3)"))]) == []
+
+
+def test_names_sort_by_their_numbers(write: Write, tmp_path: Path) -> None:
+    for count in (1, 2, 16, 4):
+        write(count)
+    cases = [series.name.case for series in read_history([tmp_path]).series]
+    ranks = [int(re.findall(r"(\d+) rank", case)[0]) for case in cases]
+    assert ranks == sorted(ranks)
+
+
+def test_decks_that_differ_in_numbers_are_not_pooled(tmp_path: Path, header: Header) -> None:
+    values = run_values(iterations=40, ranks=3, restart=40, seed=1)
+    for source in (1.0, 3.5):
+        deck = f'name = "mine"\n[heat]\nsource = {source}\n'
+        own = replace(header, workload="adaptive", solver="mine", restart=0, spec={"deck": deck})
+        write_whole(tmp_path, own, cycle_values(values, ranks=3), predictors=PREDICTORS)
+    assert [len(each.runs) for each in series_over_ranks(find_runs([tmp_path]))] == [1, 1]
+
+
+def test_a_run_that_was_cut_off_has_no_speed_up(write: Write, tmp_path: Path) -> None:
+    runs = [write(1), write(2)]
+    cut = replace(runs[1].header, complete=False, spec={**runs[1].header.spec, "failure": "killed"})
+    runs[1].path.unlink()
+    write_whole(tmp_path, cut, lockstep_values([5e-3] * 2, 1e-4, 40))
+    kernel = kernel_of([hindmost.open(path) for path in sorted(tmp_path.glob("*.h5"))])
+    assert len(kernel.columns) == 2
+    assert not kernel.is_scaling

@@ -303,3 +303,70 @@ def test_callers_are_the_nearest_ones_that_are_there() -> None:
         for name in names
     ]
     assert callers_of(series) == [1, None, 1, 4, None, None, 0]
+
+
+def made(values: dict[str, list[float]], points: list[float], parameter: str) -> Experiment:
+    """Return an experiment of times in seconds."""
+    return Experiment(
+        source="made",
+        parameters=(parameter,),
+        series=tuple(
+            KernelSeries(
+                kernel=kernel,
+                metric="time",
+                unit="s",
+                points=np.array(points)[:, None],
+                values=np.array(each)[:, None],
+            )
+            for kernel, each in values.items()
+        ),
+        warnings=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameter", "budget", "at", "cost"),
+    [
+        # 100 s of all ranks at every point, and of one size: 8 points cost 800.
+        ("ranks", 1.0, 512.0, 1.0 / 8.0),
+        ("ranks", 0.1, None, None),
+        # By size, a point costs 100 / x s; the largest affordable one is the same.
+        ("size", 1.0, 512.0, (100.0 / 512.0) / (100.0 * (2.0 - 1.0 / 128.0))),
+    ],
+)
+def test_the_next_point_is_the_farthest_that_is_affordable(
+    parameter: str, budget: float, at: float | None, cost: float | None
+) -> None:
+    """Ideal strong scaling with 3 % of noise, whose costs are known."""
+    points = (2.0 ** np.arange(8)).tolist()
+    noise = np.exp(0.03 * np.random.default_rng(3).normal(size=24)[16:])
+    experiment = made(
+        {"a": [100.0 / x * off for x, off in zip(points, noise, strict=True)]}, points, parameter
+    )
+    (metric,) = study_scaling(experiment, at="1024", budget=budget).metrics
+    if at is None:
+        assert metric.next is None
+        assert metric.where_next() == ""
+        return
+    assert metric.next is not None
+    assert metric.next.at == (at,)
+    assert metric.next.cost == pytest.approx(cost, rel=0.15)
+    assert metric.next.then[0] < metric.next.spans[0]
+    assert metric.where_next().startswith(f"Measure {parameter} = 512 next, for ")
+
+
+def test_the_interval_with_the_next_point_is_that_of_a_step_as_long() -> None:
+    points = (2.0 ** np.arange(8)).tolist()
+    random = np.random.default_rng(3)
+    values = {
+        name: (scale * np.array(points) ** 0.7 * np.exp(0.05 * random.normal(size=8))).tolist()
+        for name, scale in (("a", 1.0), ("b", 20.0))
+    }
+    (metric,) = study_scaling(made(values, points, "n"), at="1024", budget=2.0).metrics
+    (near,) = study_scaling(made(values, points, "n"), at="256").metrics
+    assert metric.next is not None
+    assert metric.next.at == (512.0,)
+    spans = near.predictions.high / near.predictions.low
+    np.testing.assert_allclose(metric.next.then, spans)
+    (standing,) = metric.at_target(np.array([1]))
+    assert standing.span_then == pytest.approx(spans[1])

@@ -191,3 +191,26 @@ def test_a_series_alone_counts_its_own_held_out_points_once() -> None:
     # One other kernel counts as one held-out point more, of its geometric mean density.
     both = alone * density[1].prod(axis=0) ** (1.0 / there.sum())
     np.testing.assert_allclose(forecast(values).weights[0], both / both.sum())
+
+
+def test_slopes_between_near_points_are_not_continued_far() -> None:
+    """Noise of 1 % between 9 and 10 ranks says nothing of 40."""
+    points = np.arange(1.0, 11.0)
+    values = noisy(np.tile(points**1.5, (200, 1)), 0.01)
+    (found,) = foretell([MeasuredKernels(points=points, values=values)], 40.0)
+    error = np.abs(found.predicted / 40.0**1.5 - 1.0)
+    assert np.median(error) < 0.05
+    assert np.percentile(error, 90) < 0.12
+    assert ((found.low < 40.0**1.5) & (found.high > 40.0**1.5)).mean() > 0.9
+
+
+def test_slopes_keep_to_the_last_behaviour() -> None:
+    points = np.arange(1.0, 11.0)
+    values = np.where(points < 9.0, 500.0 - 10.0 * points, 10.0 * points)[None]
+    (found,) = foretell(
+        [MeasuredKernels(points=points, values=values, recent=np.array([2.0]))], 40.0
+    )
+    trials = hold_out(points, values, 40.0, np.array([2.0]))
+    line = list(Candidate).index(Candidate.LINE)
+    assert np.exp(trials.predicted[0, line]) == pytest.approx(400.0)
+    assert found.high[0] > 400.0

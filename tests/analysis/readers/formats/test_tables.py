@@ -154,6 +154,7 @@ def test_units_stand_in_brackets_or_parentheses(column: str, name: str, unit: st
         ("Node", HOST),
         ("job_id", "identifier"),
         ("seed", "identifier"),
+        ("commit", "identifier"),
         ("Trial", "repetition"),
         ("cpu", "place"),
         *((name, None) for name in ("ranks", "nodes", "threads", "time", "idle")),
@@ -196,6 +197,17 @@ def test_identifiers_hosts_and_repetitions_are_no_metrics(tmp_path: Path) -> Non
     assert (series.kernel, series.metric) == ("<root>", "time")
     np.testing.assert_array_equal(series.values, [[1.0, 1.0], [0.5, 0.5], [0.25, 0.25]])
     assert "job_id, hostname left out" in experiment.warnings[0]
+
+
+@pytest.mark.parametrize("header", ["# made by a script\n# ranks,time (s)\n", "#ranks,time (s)\n"])
+def test_a_header_may_be_a_comment(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text(header + "1,4.0\n2,2.5\n")
+    experiment = read_experiment(path)
+    assert experiment.parameters == ("ranks",)
+    (series,) = experiment.series
+    assert (series.metric, series.unit) == ("time", "s")
+    assert series.values.ravel().tolist() == [4.0, 2.5]
 
 
 def test_texts_separate_kernels(tmp_path: Path) -> None:

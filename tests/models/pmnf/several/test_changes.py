@@ -43,8 +43,21 @@ def test_each_side_has_its_function() -> None:
     assert change.predict(at)[2:] == pytest.approx([192.0, 212.0], rel=0.05)
     assert change.places() == "between p = 4 and 8"
     assert change.advice() == (
-        "only 2 values of p from 2 to 4: how it grows with p there is open; measure 3 more"
+        "only 2 values of p from 2 to 4: how it grows with p there is open; measure 3 more; "
+        "only 3 values of p from 8 to 32: how it grows with p there is open; measure 2 more"
     )
+
+
+def test_few_values_after_a_change_leave_the_growth_beyond_them_open() -> None:
+    """Three values of p fix no exponent, however many points have them; six of n do."""
+    change = find_joint_changes(fit_parameters(GRID, noisy(KINDS["p"], 1, 0.002)))[0]
+    at = np.array([[32.0, 320.0], [128.0, 320.0], [32.0, 1280.0]])
+    low, high = change.interval(at)
+    inside, beyond_p, beyond_n = np.log(high / low)
+    assert beyond_p > inside + np.log(4.0) * 0.99
+    assert beyond_n < 0.3
+    # What goes on with a higher exponent than the model's from the last point on is inside.
+    assert low[1] < change.predict(at)[1] * 4.0**0.4 < high[1]
 
 
 @pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])
