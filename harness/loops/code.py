@@ -442,8 +442,9 @@ class Functions:
         if frame not in self._called:
             module, _ = self.key(frame)
             address, symbol = self._target(frame)
-            if symbol is None:
-                self._called[frame] = None if address is None else (module, address)
+            if symbol is None or IS_MPI.fullmatch(symbol):
+                known = address is not None and symbol is None
+                self._called[frame] = (module, address or 0) if known else None
             else:
                 every = range(len(self._contexts.modules))
                 files = {at: elf_file(self._contexts.modules[at]) for at in (module, *every)}

@@ -73,7 +73,7 @@ for number in range(30):
     step(number % 4 + 1)
     sum(range(200_000))
 """
-JUMPS = ("nested", "deep", "direct", "branches", "pointers", "stages", "inner")
+JUMPS = ("nested", "deep", "direct", "branches", "pointers", "stages", "inner", "moved")
 """Of functions that end with jumps, each with as many iterations as it is asked for."""
 HARD = ("chunks", "kinds", "recursion", "stages")
 """Those that compilers change most."""

@@ -90,12 +90,27 @@ static void inner(int count) {
   for (int step = 0; step < count; step++) { before_sweeps(); sink += 1.0; }
 }
 
+/* Every seventh step has a part that a compiler moves away, and comes back from it. */
+__attribute__((cold, noinline)) void report(int step) {
+  MPI_Bcast(&step, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  sink += step;
+}
+static APART void moved(int count) {
+  for (int step = 0; step < count; step++) {
+    work(2);
+    if (step % 7 == 0) { sink += 3.0; report(step); sink += 2.0; }
+    exchange();
+    work(1);
+    leaf();
+  }
+}
+
 Shape shape_named(const char *name) {
   static const struct {
     const char *name;
     Shape run;
   } shapes[] = {{"nested", nested}, {"deep", deep}, {"direct", direct}, {"branches", branches},
-                {"pointers", pointers}, {"stages", stages}, {"inner", inner}};
+                {"pointers", pointers}, {"stages", stages}, {"inner", inner}, {"moved", moved}};
   for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
     if (!strcmp(shapes[i].name, name)) return shapes[i].run;
   abort();
