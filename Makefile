@@ -17,6 +17,7 @@
 #                          file NAME.toml for each (benchmarks/programs.py); with PAIRS=5, what 'hindmost attach'
 #                          costs them (wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
+#   make bench-terms      SIGTERM 10,000 times to the recorder alone and 300 times to ranks: is anything lost (an hour)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -139,6 +140,9 @@ bench-recorder: setup-demo
 
 bench-attach: setup-demo
 	@$(BIN)/python -m benchmarks.attach
+
+bench-terms: setup-demo
+	@$(BIN)/python -m benchmarks.terms
 
 bench-delays: setup-demo
 	@$(BIN)/python -m benchmarks.injected_delays

@@ -106,7 +106,7 @@ def recorded(program: Path, folder: Path, delay: Delay) -> AttachedRun:
 def names(run: AttachedRun) -> dict[str, str]:
     """Return what the first screen says is delayed, by kind."""
     said = {"growing": " ".join(run.grown()), "every": " ".join(run.recurring())}
-    verdict = verdict_of(run.run, run.stretches)
+    verdict = verdict_of(run.run)
     if verdict.straggler is not None:
         said["constant"] = replace(run, verdict=verdict).who()
     return {kind: text for kind, text in said.items() if text}

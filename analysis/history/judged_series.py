@@ -12,7 +12,7 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.models.changepoint import ChangePoint, Event
 from hindmost.models.changepoint.changes import WITHIN, Finding
-from hindmost.models.changepoint.detection import Verdicts
+from hindmost.models.changepoint.detection import PASS, WARN, Verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +31,15 @@ class JudgedSeries(Verdicts):
         Changes that a person has acknowledged.
     labels : tuple of str, one an observation
         Dates, as ``2020-02-26``; with the time of the day where a day has several runs.
+    fell_silent : bool
+        Whether a result of its machine or case was due and did not come.
     """
 
     series: NightlySeries
     log: tuple[Event, ...] = ()
     known: tuple[Acknowledgement, ...] = ()
     labels: tuple[str, ...]
+    fell_silent: bool = False
 
     DAY: ClassVar[float] = SECONDS_A_DAY
 
@@ -45,6 +48,11 @@ class JudgedSeries(Verdicts):
         """When the observations were made: seconds since 1970, UTC."""
         times: Sequence[float] = self.series.times  # type: ignore[assignment]
         return times
+
+    def status(self, since: float) -> str:
+        """Return the worst verdict after a time; what fell silent does not pass."""
+        verdict = Verdicts.status(self, since)
+        return WARN if verdict == PASS and self.fell_silent else verdict
 
     def is_known(self, finding: Finding) -> bool:
         """Tell whether a change or drift is acknowledged."""

@@ -223,9 +223,6 @@ class HistoryStudy:
     def by_case(self) -> dict[tuple[str, str], str]:
         """Return the worst verdict of every machine and case, as `status` does of all."""
         badges: dict[tuple[str, str], set[str]] = {case: {WARN} for case in self.failed_cases()}
-        for case, last in self.silent_cases().items():
-            if last > self.since:
-                badges.setdefault(case, set()).add(WARN)
         for each in self.judged:
             name = each.series.name
             badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
@@ -299,7 +296,7 @@ def judge_history(
         until / SECONDS_A_DAY,
     )
     next_kept = {kept.series.name: reported(kept, each) for kept, each in found}
-    return HistoryStudy(
+    study = HistoryStudy(
         history=history,
         judged=tuple(
             JudgedSeries(
@@ -321,6 +318,17 @@ def judge_history(
             if isinstance(each, str)
         },
         state=state and whole.judged(next_kept, until),
+    )
+    machines, cases = study.silent_machines(), study.silent_cases()
+    return replace(
+        study,
+        judged=tuple(
+            replace(
+                each, fell_silent=name.machine in machines or (name.machine, name.case) in cases
+            )
+            for each in study.judged
+            for name in [each.series.name]
+        ),
     )
 
 

@@ -299,7 +299,7 @@ def report_run(run: Run) -> RankReport:
     found = look_at_profiles(run) if run.reduced else look_at_run(run)
     clustering = cluster_by_silhouette(found.metrics.normalised())
     stretches = stretches_of(run)
-    verdict = verdict_of(run, stretches, found.costs)
+    verdict = verdict_of(run, found.costs)
     extrema = extrema_of_run(found, clustering)
     return RankReport(
         file=str(run.path),

@@ -8,11 +8,9 @@ from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
-from hindmost.analysis.runs.first_screen import capital
-from hindmost.analysis.runs.straggler import factor, node_words, times_words, work_or_core
+from hindmost.analysis.runs.straggler import culprit_words, factor, node_words, work_or_core
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.analysis.show.table import LEADING
-from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.extrema import Extreme
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, quantity, seconds
@@ -51,7 +49,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     if report.withheld:
         return lines
     core = work_or_core(report.culprit, counts_work=report.counts_work).strip()
-    lines += folded([culprit_words(report), core], indent="  ")
+    lines += folded([who_costs_most(report), core], indent="  ")
     lines.append(f"  {LAST}")
     order = np.argsort(-late.charged_s, kind="stable")[:LEADING].tolist()
     if found is not None and not found.node:
@@ -85,21 +83,15 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     return lines
 
 
-def culprit_words(report: RankReport) -> str:
-    """Say who the culprit is, how much more it works, what that costs, and how sure that is."""
-    found, verdict = report.culprit, report.verdict
+def who_costs_most(report: RankReport) -> str:
+    """Say who the culprit is, with the chance that one of equal ranks costs as much."""
+    found = report.culprit
     if found is None:
         return "No rank works clearly more than the others, at a cost."
-    cost = f"waiting for it costs {percent(found.share, 0)} of the time"
     chance = ""
     if found.chance is not None and found.sure:
         chance = f" (probability of this among equal ranks: {chance_words(found.chance)})"
-    doubt = "" if verdict is None else verdict.doubt
-    works = times_words(found, report.ranks)
-    return (
-        f"{capital(report.name)}{':' if found.node else ''} {works}; "
-        f"{cost if verdict is None else verdict.cost_words}{chance}.{doubt and f' {doubt}'}"
-    )
+    return culprit_words(report.name, found, report.ranks, report.verdict, chance)
 
 
 def chance_words(chance: float) -> str:
@@ -132,7 +124,7 @@ def stretch_work(report: RankReport, stretch: Stretch) -> str:
     work_s, most = float(stretch.work_s.mean()), int(stretch.work_s.argmax())
     if work_s < WORTH_SAYING * (work_s + float(stretch.wait_s.mean())):
         return ""
-    times = factor(float(over_others(stretch.work_s)[most]))
+    times = factor(float(stretch.times[most]))
     beyond = percent(float(stretch.beyond_s.sum() / stretch.work_s.sum()), 0)
     return (
         f"{seconds(work_s / bodies_of(report))} of work (rank {report.numbers[most]}: {times} "

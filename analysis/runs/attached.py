@@ -16,7 +16,12 @@ import numpy as np
 from hindmost.analysis.runs.check_bodies import longer_words, named, recurring_of
 from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.of_run import where_time_goes
-from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
+from hindmost.analysis.runs.efficiency.withheld import (
+    UNKNOWN,
+    told_shares,
+    unclassified_calls,
+    why_withheld,
+)
 from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.links import link_words
@@ -41,6 +46,7 @@ LEFT_OUT_FIRST = ("loops", "calls", "waits", "places")
 """What sentences name, in the order in which it is left out where there are too many lines."""
 IN_WORDS = {
     "local": "local work",
+    UNKNOWN: "outside the recorded MPI calls, work or not",
     "wait": "wait in collectives",
     "halo": "halo exchange",
     "post": "starts of non-blocking collectives",
@@ -139,7 +145,8 @@ class AttachedRun:
         """
         whole = max(float(self.run.solve_time.sum()), 1e-300)
         inside = {name: spent / whole for name, spent in self.run.summary["phase_s"].items()}
-        return {**inside, "outside": max(1.0 - sum(inside.values()), 0.0)}
+        outside = max(1.0 - sum(inside.values()), 0.0)
+        return {**told_shares(self.run, inside), "outside": outside}
 
     @property
     def polling(self) -> Finding | None:

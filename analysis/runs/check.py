@@ -29,6 +29,7 @@ from hindmost.analysis.runs.configuration import (
 from hindmost.analysis.runs.cores import look_at_cores
 from hindmost.analysis.runs.cycles import DECIDES, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
+    calls_of_threads,
     mpi_unseen,
     unclassified_calls,
     what_unseen_is,
@@ -349,12 +350,11 @@ def look_at_calls(run: Run) -> Iterator[Finding]:
             ),
             doubts=SPLIT,
         )
-    foreign = run.header.spec.get("foreign_calls")
-    if isinstance(foreign, int) and foreign > 0:
+    if calls_of_threads(run):
         yield Finding(
             code="foreign-calls",
-            severity="note",
-            text=f"{foreign:,} MPI calls came from threads other than the recorded one",
+            severity="error",
+            text=f"{calls_of_threads(run)} were not recorded",
             advice="the file does not contain their time and waiting: call MPI from the thread "
             + ("that solves or marks" if is_attached(run) else "that starts the recording"),
             doubts=SPLIT,

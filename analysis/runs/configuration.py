@@ -37,7 +37,7 @@ BOOKKEEPING = frozenset(
         "unknowns", "petsc_options",  # parts of their own
         "repeat", "repeats", "order", "seed", "pid",
         "application", "cycles", "calls",  # follow from the deck, and from the iterations
-        "ending", "rows", "foreign_calls", "polls", "between_polls_s",
+        "ending", "rows", "foreign_calls", "foreign_threads", "polls", "between_polls_s",
         "attached", "between", "late", "left_out", "margin_s", "reduction",
         "speed_s", "pulse_s", "pulses_s", "foresight_s",
         "stopped", "failure", "checkpoints", "verdicts",

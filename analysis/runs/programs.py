@@ -10,8 +10,9 @@ from types import MappingProxyType
 from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.finding import Finding, of_file
+from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.straggler import verdict_of
+from hindmost.analysis.runs.straggler import RepeatedCulprit, pooled, verdict_of
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import when
 from hindmost.analysis.show.table import LEADING, WIDTH
@@ -101,7 +102,7 @@ def attached_programs(
             found = AttachedRun(
                 run=run,
                 attached=said,
-                verdict=None if large else verdict_of(run, stretches),
+                verdict=None if large else verdict_of(run),
                 stretches=stretches,
                 findings=tuple(of_file(findings, run.path)),
             )
@@ -111,4 +112,15 @@ def attached_programs(
             name=name, runs=tuple(sorted(found, key=lambda each: -each.run.solve_time_s))
         )
         for (_, name, _), found in programs.items()
+    ]
+
+
+def repeated_culprits(programs: Iterable[AttachedProgram]) -> list[RepeatedCulprit]:
+    """Return in how many repeats of a configuration which rank takes longest."""
+    runs = [each for program in programs for each in program.runs]
+    verdicts = {each.run: each.verdict for each in runs if each.verdict is not None}
+    return [
+        one
+        for group in group_runs(verdicts)
+        for one in pooled([verdicts[run] for run in group.runs])
     ]

@@ -6,7 +6,9 @@ into words.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.stretches import Stretch
+from hindmost.analysis.runs.first_screen import capital
+from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.tallies import (
     Block,
     Wanted,
@@ -264,15 +267,14 @@ class StragglerVerdict:
         return self.run.header.synchronisation == "pipelined"
 
 
-def verdict_of(
-    run: Run, stretches: Sequence[Stretch] = (), costs: RankCosts | None = None
-) -> StragglerVerdict:
+def verdict_of(run: Run, costs: RankCosts | None = None) -> StragglerVerdict:
     """Find the culprit of a run.
+
+    Where the run knows the calls of its code, the quickest iterations are those of each stretch
+    between two calls: these show more than whole ones.
 
     Parameters
     ----------
-    stretches : sequence of Stretch
-        Where in the code work lies; the quickest iterations of each show more than whole ones.
     costs : RankCosts, optional
         As `costs_of` returns them.
 
@@ -281,26 +283,61 @@ def verdict_of(
     DataError
         See `costs_of`.
     """
-    costs = costs or costs_of(run)
+    costs, stretches = costs or costs_of(run), stretches_of(run)
     withheld = why_withheld(run) or why_nobody(run, costs)
     if withheld:
         return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
-    recurring_s = np.zeros(costs.lateness.ranks)
-    recurring = [each.recurring for each in stretches]
-    if not stretches and not run.reduced:
-        recurring = [recurring_of(run)]
-    for each in (one for found in recurring for one in found):
-        recurring_s[list(each.columns)] += each.count * np.array(each.longer_s) / run.bodies
-    parts = [each.quickest for each in stretches] or [costs.quickest]
+    quickest = costs.quickest
+    if stretches:
+        quickest = QuickestWork.total([each.quickest for each in stretches])
+    elif not run.reduced:
+        quickest = quickest.with_recurring(recurring_of(run), run.bodies)
     found = find_culprit(
         costs.lateness,
         costs.own_s,
         run.solve_time_s,
-        QuickestWork.total(parts, recurring_s),
+        quickest,
         run.variable("core_wait") if run.has("core_wait") and not run.reduced else None,
         waited_part=costs.waited_part,
     )
     return StragglerVerdict(run=run, costs=costs, culprit=found)
+
+
+def culprit_of(run: Run) -> Culprit | None:
+    """Return the culprit of a run; None if there is none, or its ranks cannot be compared."""
+    with suppress(DataError):
+        return verdict_of(run).culprit
+    return None
+
+
+def verdict_words(run: Run) -> list[str]:
+    """Say who the culprit of a run is, if it has one."""
+    with suppress(DataError):
+        verdict = verdict_of(run)
+        if verdict.culprit is not None:
+            ranks = run.header.ranks
+            return [culprit_words(verdict.name, verdict.culprit, ranks, verdict)]
+    return []
+
+
+def culprit_words(
+    name: str, found: Culprit, ranks: int, verdict: StragglerVerdict | None, more: str = ""
+) -> str:
+    """Say who the culprit is, how much more it works, what that costs, and why it is doubted.
+
+    Parameters
+    ----------
+    verdict : StragglerVerdict or None
+        None of a table.
+    more : str
+        What else is known of the cost.
+    """
+    cost = f"waiting for it costs {percent(found.share, 0)} of the time"
+    cost, doubt = (cost, "") if verdict is None else (verdict.cost_words, verdict.doubt)
+    colon = ":" if found.node else ""
+    return (
+        f"{capital(name)}{colon} {times_words(found, ranks)}; {cost}{more}.{doubt and f' {doubt}'}"
+    )
 
 
 def why_nobody(run: Run, costs: RankCosts) -> str:
@@ -313,6 +350,47 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     if costs.waited_part < MOST_OF_ALL:
         return "the ranks hardly wait for the last rank of an iteration"
     return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedCulprit:
+    """In how many repeats of a configuration a rank or node takes longest.
+
+    Attributes
+    ----------
+    name : str
+        Without a host: repeats may run on others.
+    runs, of : int
+        Repeats in which it is the culprit, with or without a doubt, and all of them.
+    """
+
+    name: str
+    runs: int
+    of: int
+
+    @property
+    def text(self) -> str:
+        """What that says: work that the program gives to a rank is more in each repeat."""
+        if self.runs == self.of:
+            return (
+                f"{capital(self.name)} works longer than the others in all {self.of} runs: the "
+                "program, or its core."
+            )
+        why = "not the program alone" if 2 * self.runs > self.of else "the machine, not the program"
+        return f"{capital(self.name)} is slower in {self.runs} of {self.of} runs: {why}."
+
+    JSON = "name runs of text"
+
+
+def pooled(verdicts: Sequence[StragglerVerdict]) -> list[RepeatedCulprit]:
+    """Return the culprits of repeats, the one of most of them first; none of a single run."""
+    known = [each for each in verdicts if not each.withheld]
+    names = Counter(subject(each.culprit, ()) for each in known if each.culprit is not None)
+    return [
+        RepeatedCulprit(name=name, runs=count, of=len(known))
+        for name, count in names.most_common()
+        if len(known) > 1
+    ]
 
 
 def subject(found: Culprit, hosts: Sequence[str], number: int | None = None) -> str:
@@ -340,6 +418,8 @@ def times_words(found: Culprit, ranks: int) -> str:
 
 def factor(times: float) -> str:
     """Write how many times: ``1.07``, ``2.0``, ``12``."""
+    if times >= 100.0:  # also of others that do not work
+        return "over 100"
     return f"{times:.2f}" if times < 1.95 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from hindmost.models.ranks.culprit import (
     STEADY,
     QuickestWork,
     median_of_others,
+    over_others,
     quickest_of,
 )
 from hindmost.models.ranks.extrema import MOST_OF_ALL
@@ -86,6 +88,12 @@ class Stretch:
         "after before work_s wait_s waited_for_s beyond_s quickest_s=quickest.whole_s begin_s end_s"
     )
 
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Work of each rank over the median of the others', as of a `Culprit`: shape (rank,)."""
+        unsure = self.quickest.unsure
+        return over_others(self.work_s if unsure else self.quickest.typical_s)
+
     def for_whom(self) -> tuple[int, float] | None:
         """Return for which rank the others wait most, and the share of the time in the call.
 
@@ -102,8 +110,19 @@ class Stretch:
         return f"between {self.after} and {self.before}"
 
 
+KNOWN: WeakKeyDictionary[Run, tuple[Stretch, ...]] = WeakKeyDictionary()
+"""The stretches of runs that are open."""
+
+
 def stretches_of(run: Run) -> tuple[Stretch, ...]:
-    """Return the stretches of a run, that with most work first.
+    """Return the stretches of a run, that with most work first; they are found once."""
+    if run not in KNOWN:
+        KNOWN[run] = find_stretches(run)
+    return KNOWN[run]
+
+
+def find_stretches(run: Run) -> tuple[Stretch, ...]:
+    """Find the stretches of a run, that with most work first.
 
     None if the run does not know where its calls were made, or where no efficiency is given: what
     is not in a known call is then no work.
@@ -156,7 +175,9 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
             wait_s=each[1],
             waited_for_s=waited_for.get(name, np.zeros(run.columns)),
             beyond_s=each[2],
-            quickest=QuickestWork.of_quantiles(each[6:]),
+            quickest=QuickestWork.of_quantiles(each[6:]).with_recurring(
+                recurring.get(name, ()), run.bodies
+            ),
             begin_s=each[3],
             end_s=each[4],
             grows=each[5].astype(np.int64),
@@ -298,7 +319,7 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
     """
     if not stretches or stretches[0].work_s.size < 2:
         return ""
-    work = np.array([each.quickest.whole_s if quickest else each.work_s for each in stretches])
+    work = np.array([each.quickest.typical_s if quickest else each.work_s for each in stretches])
     extra = (work - median_of_others(work))[:, rank]
     at, whole_s = int(extra.argmax()), float(extra.sum())
     if not extra[at] > 0.0 < whole_s:

@@ -13,7 +13,7 @@ from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attach
 from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
 from hindmost.analysis.runs.cycles import AdaptiveRun, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
-from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.efficiency.withheld import told_shares, why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.show.table import RIGHT, Column, Table
@@ -260,7 +260,7 @@ def phase_shares(run: Run) -> dict[str, float]:
     if run.reduced:
         phases = dict(zip(run.phases, profiles_of(run).sum(axis=(0, 1)).tolist(), strict=True))
     total = sum(phases.values())
-    return {name: spent / total for name, spent in phases.items()}
+    return told_shares(run, {name: spent / total for name, spent in phases.items()})
 
 
 def switches_of(run: Run) -> int:
@@ -364,13 +364,14 @@ def when(t0_utc: str) -> str:
 def runs_table(runs: Sequence[Run]) -> Table:
     """Return the table of runs and where their time went."""
     shares = [phase_shares(run) for run in runs]
+    phases = list(dict.fromkeys(phase for spent in shares for phase in spent))
     return Table(
         columns=(
             Column("run"),
             Column("solve time", RIGHT),
             Column("median iteration", RIGHT),
             Column("slowest", RIGHT),
-            *(Column(phase, RIGHT) for phase in shares[0]),
+            *(Column(phase, RIGHT) for phase in phases),
             Column("switches", RIGHT),
         ),
         rows=[
@@ -378,7 +379,7 @@ def runs_table(runs: Sequence[Run]) -> Table:
                 run.path.name,
                 seconds(run.solve_time_s),
                 *(seconds(run.summary["body_s"][name]) for name in ("median", "maximum")),
-                *(percent(spent[phase]) for phase in shares[0]),
+                *(percent(spent[phase]) if phase in spent else "" for phase in phases),
                 str(switches_of(run)),
             )
             for run, spent in zip(runs, shares, strict=True)

@@ -15,7 +15,11 @@ from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
-from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
+from hindmost.analysis.runs.programs import (
+    AttachedProgram,
+    attached_programs,
+    repeated_culprits,
+)
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
@@ -129,7 +133,7 @@ def perform(arguments: argparse.Namespace) -> int:
     programs = attached_programs(runs, found)
     if arguments.json:
         entries = [replace(summary, findings=tuple(doubts)) for summary, doubts in shown]
-        known = {"programs": programs} if programs else {}
+        known = {"programs": programs, "repeats": repeated_culprits(programs)} if programs else {}
         write_json(**known, runs=entries)
         return 0
     by_path = {run.path: each for run, each in zip(runs, shown, strict=True)}
@@ -156,6 +160,8 @@ def perform(arguments: argparse.Namespace) -> int:
         fewer = [(0, LEFT_OUT_FIRST[:count]) for count in range(len(LEFT_OUT_FIRST) + 1)]
         tries = (of_program(program, *each) for each in ((2, ()), (1, ()), *fewer))
         parts.append(first_within(room, tries))
+    if repeats := [each.text for each in repeated_culprits(programs)]:
+        parts.append(folded(repeats))
     attached = {each.run.path for program in programs for each in program.runs}
     parts += [
         first_within(MOST_LINES, (of_run(run.path, most) for most in (2, 1, 0)))

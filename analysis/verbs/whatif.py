@@ -13,6 +13,7 @@ from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
+from hindmost.analysis.runs.straggler import culprit_of, verdict_words
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.advice import Advice, Compared, advise
 from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
@@ -318,13 +319,18 @@ def outcomes_of(
         doubts = of_file(found[0].findings, one.run.path)
         for each in found:
             gains = gained[number].gains if gained else UNSET
-            yield RunOutcome(outcome=each.found[number], findings=doubts, gains=gains)
+            culprit = culprit_of(one.run) if gained else UNSET
+            yield RunOutcome(
+                outcome=each.found[number], findings=doubts, culprit=culprit, gains=gains
+            )
 
 
 def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -> None:
     """Print what is predicted of a configuration: its sentences, its table, what is assumed."""
     first, last = found[0], found[-1]
     write_lines(*folded([first.check_line()]))
+    if gained and (middle := first.middle) is not None:
+        write_lines(*folded(verdict_words(middle.run)))
     if gained:
         write_lines(*folded(gain_lines(pooled(gained))))
     elif not first.found and not first.named.words:

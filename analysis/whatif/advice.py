@@ -31,12 +31,12 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.results import replica_interval
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.simulated_solve import (
     CAPPED,
     PARTS,
     WIDEST,
-    spread_of,
 )
 from hindmost.text import counted, seconds
 
@@ -214,7 +214,7 @@ def ratio_of_simulations(
         for side in sides
     ]
     pairs = min(each.size for each in drawn_s)
-    low, high = spread_of(drawn_s[0][:pairs] / drawn_s[1][:pairs])
+    low, high = replica_interval(drawn_s[0][:pairs] / drawn_s[1][:pairs])
 
     def over(values: list[list[float]]) -> float:
         return float(np.median(values[0]) / np.median(values[1]))

@@ -43,7 +43,7 @@ class Baseline:
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
         ends = f"{seconds(low_s)} to {seconds(high_s)}"
         if not np.isfinite(high_s):
-            ends = f"at least {seconds(low_s)}"
+            ends = "no upper end"
         elif low_s <= 0.0:
             ends = f"at most {seconds(high_s)}"
         return (

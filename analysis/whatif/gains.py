@@ -27,6 +27,7 @@ from hindmost.analysis.whatif.study import (
 )
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.culprit import Culprit
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.partner import RECIPES
 from hindmost.models.simulation.program import Program
@@ -211,13 +212,14 @@ class Gain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """A run with a change, its findings, and what changes would save it if none was asked for."""
+    """A run with a change, its findings, and its culprit and gains if no change was asked for."""
 
     outcome: Outcome
     findings: list[Finding]
+    culprit: Culprit | UnsetType | None
     gains: list[Gain] | UnsetType
 
-    JSON = "**outcome findings gains"
+    JSON = "**outcome findings culprit gains"
 
 
 def pooled(every: Sequence[Remedies]) -> Remedies:

@@ -170,10 +170,8 @@ class SolvePrediction:
             kept = self.described
             without = [each for each in kept if each.predicted_s is None]
             few = f"in {len(without)} of {len(kept)} repeats " if len(without) < len(kept) else ""
-            where = "" if self.ends.startswith("at least") else "from "
-            return (
-                f"{self.subject}: undecided, {where}{self.ends}, because {few}{without[0].withheld}"
-            )
+            ends = f", {self.ends}" if self.ends else ""
+            return f"{self.subject}: undecided{ends}, because {few}{without[0].withheld}"
         change = signed_percent(found.seconds / self.recorded_s - 1.0)
         change = f"{change}; " if self.named.words or self.places is None else ""
         interval = f"no interval: {self.no_interval}"
@@ -184,11 +182,20 @@ class SolvePrediction:
 
     @property
     def ends(self) -> str:
-        """The ends of the interval, for people."""
+        """The ends of the interval, for people; empty if they say no more than ideal scaling."""
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
-        if not np.isfinite(high_s):
-            return f"at least {seconds(low_s)}"
-        return f"{seconds(low_s)} to {seconds(high_s)}"
+        if np.isfinite(high_s):
+            known = "" if self.prediction.known else "from "
+            return f"{known}{seconds(low_s)} to {seconds(high_s)}"
+        if low_s <= self.ideal_s:
+            return ""
+        return f"more than {seconds(low_s)} with no upper end (a bound, no forecast)"
+
+    @property
+    def ideal_s(self) -> float:
+        """The recorded time, scaled with the work of a rank: no waiting is added, in seconds."""
+        there = self.middle.simulated if self.middle is not None else None
+        return self.recorded_s * (1.0 if there is None else there.target.work.typical)
 
     def lines(self) -> list[str]:
         """Return the prediction, and what its time consists of in the middle repeat."""
@@ -249,7 +256,7 @@ class SolvePrediction:
         found, kept = self.prediction, self.described
         known = found.known and bool(kept or not self.found)
         shares = [each.network_share for each in kept]
-        interval = "undecided" if self.found and not kept else self.ends
+        interval = "undecided" if self.found and not kept else self.ends or "no upper end"
         return (
             f"{self.ranks:,}",
             self.named.title,

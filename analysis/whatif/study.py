@@ -17,6 +17,7 @@ from hindmost.analysis.runs.configuration import (
     options_of,
     solves_in,
 )
+from hindmost.analysis.runs.efficiency.withheld import calls_of_threads
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
 from hindmost.analysis.show.overview import LEAST_SHARE
@@ -339,6 +340,11 @@ def program_of(run: Run) -> Program:
     UsageError
         It is adaptive.
     """
+    if calls := calls_of_threads(run):
+        raise DataError(
+            f"{run.path}: a replay needs all that ranks wait for, and {calls} were not recorded. "
+            "Call MPI from one thread of each rank."
+        )
     times = solve_times(run)
     why_not = run.header.spec.get("events_left_out")
     if not run.has("event_kind") and isinstance(why_not, str) and why_not.strip():

@@ -103,6 +103,7 @@ def recording_of(
         switches=facts.switches,
         core_wait_s=facts.core_wait_s,
         foreign_calls=facts.foreign_calls,
+        foreign_threads=facts.foreign_threads,
         lost=facts.lost,
         iterations=int(monitored[-1]) if monitored.size else 0,
         other_s={name: ns * NS for name, ns in facts.other_ns.items()},

@@ -103,7 +103,8 @@ def convert(
             call = program.first.program.mark_call
             why = why_no_loop(program) if call and program.finished else f"{left_out[0]}."
             note_unusable(folder, why)
-            raise UnusableError(folder, why)
+            has_records = any(raw.sections for raw in program.ranks.values())
+            raise UnusableError(folder, why, has_records=has_records)
         if not groups:
             report(why_nothing(program))
         tell_unused(program, report)
@@ -149,8 +150,7 @@ def how_to_choose(folder: Path) -> str:
     """Say how the iterations of a program are chosen whose calls are all recorded."""
     return (
         "Its records are kept. Choose a loop or a call: hindmost attach --convert "
-        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at LOOP|CALL[:N]. "
-        f"Or delete them: rm -r {shell_word(folder)}"
+        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at LOOP|CALL[:N]."
     )
 
 
@@ -187,10 +187,13 @@ class BusyError(DataError):
 class UnusableError(DataError):
     """Nothing in a raw folder can ever become a run file."""
 
-    def __init__(self, folder: Path, why: str) -> None:
-        super().__init__(
-            f"{folder}: nothing in it can be used. {why} Delete it: rm -r {shell_word(folder)}"
+    def __init__(self, folder: Path, why: str, *, has_records: bool) -> None:
+        do = (
+            "What some ranks recorded stays in it."
+            if has_records
+            else (f"Delete it: rm -r {shell_word(folder)}")
         )
+        super().__init__(f"{folder}: nothing in it can be used. {why} {do}")
 
 
 def note_unusable(folder: Path, why: str) -> None:

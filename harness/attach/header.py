@@ -16,7 +16,7 @@ import numpy as np
 from hindmost.harness.attach.missing_marks import why_different
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.raw_json import LOOP, Inner, Section
-from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.attach.sections import Matched, how_ended
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.krylov.recorded import NORMS
@@ -331,18 +331,16 @@ def failure_of(
     facts = [part.facts for each in group for part in each.parts]
     lost = sum(each.lost for each in facts)
     what = "solve" if facts[0].what == "solve" else LOOP
-    killed = how_killed(program)
     if not all(each.complete for each in facts):
         ends = [raw.end for raw in program.ranks.values()]
         if what == "solve" and all(end is not None and end.finalized for end in ends):
             return "an error of PETSc ended this solve; iterations before that are kept"
-        codes = [end.aborted for end in ends if end is not None]
-        code = next((each for each in codes if each is not None), None)
-        how = f" ({killed})" if killed else ""
-        how = how if code is None else f" (MPI_Abort {code})"
+        ended = how_ended(program)
+        how = f" ({ended})" if ended else ""
+        after = " or after it" if what == LOOP else ""
         stood = where_ranks_stood(program)
         return (
-            f"the program ended inside this {what}{how}; "
+            f"the program ended inside this {what}{after}{how}; "
             f"{f'{stood}; ' if stood else ''}iterations before that are kept"
         )
     if lost:

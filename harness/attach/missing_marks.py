@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
-from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.attach.sections import Matched, how_ended
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.text import counted, first_of
@@ -23,7 +23,7 @@ def why_nothing(program: RawProgram) -> str:
     name = Path(first.program[0]).name
     ends = [raw.end for _, raw in sorted(program.ranks.items()) if raw.end is not None]
     if not program.finished or not all(end.finalized for end in ends):
-        how = how_killed(program) or "the program ended without MPI_Finalize"
+        how = how_ended(program) or "the program ended without MPI_Finalize"
         return (
             f"Nothing was recorded of {name}: {how} before a solve or an iteration was written. "
             "Solves are written when they end, loops from 10 ms after their begin on."

@@ -7,6 +7,7 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,9 @@ from hindmost.harness.attach.raw_json import LOOP, NO_TIME, Section
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.text import counted, named_ranks
 
+NO_END = "killed, or could not write any more"
+"""What is known of a rank that did not write its end."""
+CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 MOST_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
 
@@ -134,13 +138,57 @@ def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
 
 
 def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
-    """Say which ranks were killed: they did not write their end; empty if all did."""
+    """Say which ranks did not write their end; empty if all did."""
     killed = [
         rank for rank, raw in sorted(program.ranks.items()) if raw.end is None and rank not in but
     ]
     if not killed:
         return ""
-    return f"{named_ranks(killed, program.size)} {'was' if len(killed) == 1 else 'were'} killed"
+    return f"{named_ranks(killed, program.size)} {was(killed)} {NO_END}"
+
+
+def was(ranks: Sequence[int]) -> str:
+    """Return the verb of ranks."""
+    return "was" if len(ranks) == 1 else "were"
+
+
+def how_ended(program: RawProgram) -> str:
+    """Say how the ranks ended that did not end MPI, as far as they said; empty if all did.
+
+    Those come first that were not ended by a signal as a launcher sends it to the others.
+    """
+    ways: dict[tuple[bool, str], list[int]] = {}
+    for rank, raw in sorted(program.ranks.items()):
+        end = raw.end
+        if end is None:
+            ways.setdefault((False, f"{{was}} {NO_END}"), []).append(rank)
+        elif end.finalized:
+            continue
+        elif end.aborted is not None:
+            ways.setdefault((False, f"{{was}} ended by MPI_Abort {end.aborted}"), []).append(rank)
+        elif end.signal:
+            where = " in another thread than the recorded one" if end.other_thread else ""
+            crashed = end.signal in CRASHES
+            how = (
+                f"crashed{where} ({name_of(end.signal)})"
+                if crashed
+                else (f"{{was}} ended by {name_of(end.signal)}")
+            )
+            ways.setdefault((not crashed, how), []).append(rank)
+        elif end.exit_status >= 0:
+            ways.setdefault((False, f"called exit with {end.exit_status}"), []).append(rank)
+    return ", ".join(
+        f"{named_ranks(ranks, program.size)} {how.format(was=was(ranks))}"
+        for (_, how), ranks in sorted(ways.items())
+    )
+
+
+def name_of(number: int) -> str:
+    """Return the name of a signal."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def usable_sections(

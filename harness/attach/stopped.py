@@ -17,7 +17,7 @@ def where_ranks_stood(program: RawProgram) -> str:
     places: dict[str, list[tuple[int, float]]] = {}
     for rank, raw in sorted(program.ranks.items()):
         end = raw.end
-        if end is not None and not end.finalized and end.aborted is None and end.since_ns:
+        if end is not None and was_stopped(end) and end.since_ns:
             place = what_it_did(end, python_place(raw, end))
             places.setdefault(place, []).append((rank, (end.clock_ns - end.since_ns) * NS))
     if not places:
@@ -30,6 +30,11 @@ def where_ranks_stood(program: RawProgram) -> str:
     ]
     # Places with the fewest ranks come first: they hold the others up.
     return f"{first_of(said, '; ')}{waiting(places, program.size)}"
+
+
+def was_stopped(end: End) -> bool:
+    """Tell whether a rank was ended where it stood: not by itself."""
+    return not end.finalized and end.aborted is None and end.signal != 0
 
 
 def what_it_did(end: End, where: str) -> str:

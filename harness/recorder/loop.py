@@ -247,6 +247,7 @@ class LoopRecorder:
         return {
             "call_classes": state.call_classes,
             "foreign_calls": int(state["foreign_calls"]),
+            "foreign_threads": int(state["foreign_threads"]),
             "polls": state.polls(),
             "between_polls_s": float(state["between_polls_ns"]) * NS,
             "world_ranks": () if self._records is None else self._records.world(self._communicator),

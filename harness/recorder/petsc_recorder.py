@@ -236,6 +236,7 @@ class Recorder:
             switches=int(state["switches"]),
             core_wait_s=waited_ns * 1e-9 if waited_ns >= 0 else math.nan,
             foreign_calls=int(state["foreign_calls"]),
+            foreign_threads=int(state["foreign_threads"]),
             end_ns=int(state["end_ns"]),
             lost=seen - kept,
             iterations=int(state["iteration"]),

@@ -53,6 +53,8 @@ class Recording:
         Instructions and cycles at each mark, -1 where they were not counted; empty if never.
     foreign_calls : int
         MPI calls of other threads during the solve, which were not recorded.
+    foreign_threads : int
+        How many such threads made some.
     polls : int
         Calls of a loop that ask whether a message or request is there, without waiting for it.
     between_polls_s : float
@@ -90,6 +92,7 @@ class Recording:
     call_classes: tuple[str, ...] = ()
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     foreign_calls: int = 0
+    foreign_threads: int = 0
     polls: int = 0
     between_polls_s: float = 0.0
     lost: int = 0
@@ -196,6 +199,7 @@ def rank_run(
         context_switches=sum(each.switches for each in recordings),
         core_wait_s=sum(each.core_wait_s for each in recordings),
         foreign_calls=sum(each.foreign_calls for each in recordings),
+        foreign_threads=max(each.foreign_threads for each in recordings),
         polls=sum(each.polls for each in recordings),
         between_polls_s=sum(each.between_polls_s for each in recordings),
         cpu=first.cpu,

@@ -59,7 +59,8 @@ def verify_checksum(path: Path) -> str:
                 raise NotARunFileError(
                     f"{path} is not a run file: it is not HDF5. "
                     "Run files end in .h5; 'hindmost run', 'hindmost attach' and hindmost.record "
-                    "write them."
+                    "write them. 'hindmost scale', 'hindmost show --ranks' and 'hindmost history' "
+                    "read files of other tools."
                 )
             file.seek(max(0, size - TRAILER_LENGTH))
             trailer = TRAILER.fullmatch(file.read(TRAILER_LENGTH))

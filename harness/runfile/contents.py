@@ -282,6 +282,8 @@ class RankRun:
         What was added to the rank's clock to read rank 0's, and how sure that is.
     foreign_calls : int
         MPI calls of other threads than the recorded one; nothing else is known of them.
+    foreign_threads : int
+        How many such threads made some.
     polls : int
         Calls of a loop of the user's own that ask whether a message or request is there, without
         waiting for it.
@@ -311,6 +313,7 @@ class RankRun:
     clock_offset_s: float
     clock_uncertainty_s: float
     foreign_calls: int = 0
+    foreign_threads: int = 0
     polls: int = 0
     between_polls_s: float = 0.0
     cycles: RankCycles | None = None

@@ -244,6 +244,7 @@ def sums_of(run: RankRun) -> dict[str, Any]:
     """Return what a run file has of all ranks together."""
     return {
         "foreign_calls": run.foreign_calls,
+        "foreign_threads": run.foreign_threads,
         "polls": run.polls,
         "between_polls_s": run.between_polls_s,
         **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
@@ -282,7 +283,7 @@ def write_head(
     """
     if why_not:
         target.note("events_left_out", why_not)
-    for name in ("foreign_calls", "polls", "between_polls_s"):
+    for name in ("foreign_calls", "foreign_threads", "polls", "between_polls_s"):
         if sums[name]:
             target.note(name, sums[name])
     bodies = run.bodies

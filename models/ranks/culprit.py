@@ -1,9 +1,9 @@
 """The culprit of a run: the rank that the others wait for, its work, what it costs, and the doubt.
 
 One engine for all verbs and pages. The *own work* of a rank is its time outside MPI. How many times
-as long it works is its own work over the median of the others'. Its *cost* is the waiting of the
-others for it (see `lateness`), as the mean of all ranks: as much of the run as equal work would
-save, if it alone has more.
+as long it works is its own work over the median of the others', in iterations that nothing
+disturbs. Its *cost* is the waiting of the others for it (see `lateness`), as the mean of all ranks:
+as much of the run as equal work would save, if it alone has more.
 
 Whether that is the program's doing is decided by the quickest iterations, which a slower core for a
 part of the run, a daemon or another job leave as they are. A rank has *more work* if
@@ -20,7 +20,7 @@ the others is named with the doubt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.ranks.lateness import Lateness
+from hindmost.models.recurring import Recurring
 
 Times = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ HALF_AS_FAST = 2.0
 """Work of a rank over that of the others, from which on a slower core does not explain it."""
 PARTS, FEW_PARTS, OF_A_PART = 20, 8, 15
 """Most parts of a run; parts of a short one; iterations of a part, if there are enough."""
-MOST_PARTS = 0.65
+MOST_PARTS = 0.85
 """Of the parts that must show the excess: another rank may have had a slower core in some."""
 NEARLY = 0.8
 """Part of what the first rank costs from which on the next ones are named with it."""
@@ -109,14 +110,19 @@ class QuickestWork:
         )
 
     @classmethod
-    def total(cls, stretches: Sequence[QuickestWork], recurring_s: Times) -> QuickestWork:
+    def total(cls, stretches: Sequence[QuickestWork]) -> QuickestWork:
         """Return that of iterations of several stretches; one that is unsure blames nobody."""
         return cls(
             whole_s=np.sum([each.whole_s for each in stretches], axis=0),
             part_s=np.sum([each.part_s for each in stretches], axis=0),
-            recurring_s=recurring_s,
+            recurring_s=np.sum([each.recurring_s for each in stretches], axis=0),
             unsure=any(each.unsure for each in stretches),
         )
+
+    @property
+    def typical_s(self) -> Times:
+        """Own work of an iteration that nothing disturbs: shape (rank,), seconds."""
+        return self.whole_s + self.recurring_s
 
     def shows_more(self) -> NDArray[np.bool_]:
         """Tell which ranks have more work, in the run and in most of its parts: shape (rank,)."""
@@ -126,6 +132,13 @@ class QuickestWork:
         )
         in_parts = (of_parts >= MOST_OF_ALL * excess).mean(axis=0) >= MOST_PARTS
         return np.asarray((np.minimum(excess, of_fastest) > MATTERS) & in_parts)
+
+    def with_recurring(self, found: Iterable[Recurring], iterations: int) -> QuickestWork:
+        """Return it with what iterations of some rules add; their columns are ranks."""
+        recurring_s = np.zeros(self.whole_s.size)
+        for each in found:
+            recurring_s[list(each.columns)] += each.count * np.array(each.longer_s) / iterations
+        return replace(self, recurring_s=recurring_s)
 
     def of_groups(self, of: NDArray[np.int64]) -> QuickestWork:
         """Return the medians of groups of ranks, such as those of a node."""
@@ -194,9 +207,10 @@ class Culprit:
     ranks : tuple of int
         All ranks of that node, or those that cost nearly as much, the first by itself.
     times : float
-        Own work over the median of the others'; of nodes, of their medians.
+        Own work over the median of the others', of iterations that nothing disturbs; of all if
+        these do not show it. Of nodes, of their medians.
     quickest : bool
-        Whether that is of the quickest iterations, because others are disturbed.
+        Whether others take so much longer that this is not to be seen in sums.
     cost_s, share : float
         Waiting of the others for it, the mean of all ranks, and as a share of the run's time.
     saved_s : float
@@ -268,7 +282,7 @@ def find_culprit(
     more, disturbed = times > 1.0 + MATTERS, False
     shown = more
     if quickest is not None:
-        typical_s = quickest.whole_s + quickest.recurring_s
+        typical_s = quickest.typical_s
         shown = quickest.shows_more()
         disturbed = float(own_s.sum()) > STEADY * late.bodies * float(typical_s.sum())
         # The time beyond that of the quickest iterations accounts for as much waiting for a core.
@@ -277,7 +291,7 @@ def find_culprit(
             waited_s = np.where(shown, np.maximum(waited_s - beyond_s, 0.0), waited_s)
         of_quickest_s = late.bodies * (typical_s - median_of_others(typical_s))
         excess_s = np.where(shown, of_quickest_s, excess_s)
-        times = np.where(shown & disturbed, over_others(typical_s), times)
+        times = np.where(shown, over_others(typical_s), times)
     waited = np.zeros(charged_s.size)
     if waited_s is not None and np.isfinite(waited_s).all():
         waited = (waited_s - median_of_others(waited_s)) / np.maximum(excess_s, 1e-300)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
+from hindmost.models.results import replica_interval
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     FEWEST,
@@ -102,7 +103,7 @@ class WhatIf:
     recorded, changed : ReplayedSolve
         Both replayed. Of several replicas, the path is that of the first.
     predicted_s, low_s, high_s : float
-        The interval has all scenarios; with drawn noise, 90 % of the replicas; and the case that
+        The interval has all scenarios; 90 % of replicas with drawn noise; and the case that
         the time between cycles changes as the cycles do. Without noise, nothing takes longer.
     of_network : bool
         Whether messages take another time.
@@ -174,7 +175,7 @@ def what_if(
     shape, length = program.shape, change.iterations
     longer = 1.0 if shape is None or length is None else length / shape.iterations
     narrower = min(1.0, longer**-0.5)
-    low_s, high_s = np.quantile(middle_s + narrower * (totals_s - middle_s), (0.05, 0.95)).tolist()
+    low_s, high_s = replica_interval(middle_s + narrower * (totals_s - middle_s))
     shifts = [0.0, between_shift(recorded, changed)]
     shifts += [
         (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt

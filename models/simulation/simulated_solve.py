@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.results import replica_interval
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import LocalWork, generator
 from hindmost.models.simulation.network import NodeNetwork
@@ -368,7 +369,7 @@ def solve_of(
     ratios = [
         each / typical_s for name, each in scenarios_s.items() if name not in (*PARTS, CAPPED)
     ]
-    low_s, high_s = spread_of(drawn)
+    low_s, high_s = replica_interval(drawn)
     low_s, high_s = min(low_s, scenarios_s[CAPPED]) * min(ratios), high_s * max(ratios)
     least = (*QUIET, *(name for name in scenarios_s if name not in PARTS))
     low_s = max(low_s, min(scenarios_s[name] for name in least))
@@ -399,23 +400,6 @@ def solve_of(
         target=target,
         case=case,
     )
-
-
-def spread_of(drawn_s: Times) -> tuple[float, float]:
-    """Return where 90 % of further replicas lie, if the logarithms of their times are normal.
-
-    With a deviation of its own on either side of the median: heavy tails scatter upwards only.
-    """
-    from scipy import special  # not waited for by commands that fit nothing
-
-    logs = np.log(drawn_s)
-    middle = float(np.median(logs))
-    factor = float(special.stdtrit(logs.size - 1, 0.95) * np.sqrt(1.0 + 1.0 / logs.size))
-    low, high = (
-        factor * float(np.sqrt(2.0 * np.mean(np.maximum(sign * (logs - middle), 0.0) ** 2)))
-        for sign in (-1.0, 1.0)
-    )
-    return float(np.exp(middle - low)), float(np.exp(middle + high))
 
 
 def refuse_change(work: LocalWork, change: Change) -> None:

@@ -44,6 +44,7 @@ from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.programs import AttachedProgram
 from hindmost.analysis.runs.sides import Case
+from hindmost.analysis.runs.straggler import RepeatedCulprit
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
 from hindmost.analysis.whatif.advice import Advice
@@ -70,7 +71,11 @@ CONTAINERS: dict[Any, Any] = {
 }  # fmt: skip
 """Generic types, and what they are in JSON."""
 FORMS: dict[str, type | dict[str, Any]] = {
-    "show": {"programs": list[AttachedProgram] | UNSET, "runs": list[RunSummary]},
+    "show": {
+        "programs": list[AttachedProgram] | UNSET,
+        "repeats": list[RepeatedCulprit] | UNSET,
+        "runs": list[RunSummary],
+    },
     "check": {"findings": list[Finding]},
     "show --ranks": {"files": list[RankReport]},
     "watch": {

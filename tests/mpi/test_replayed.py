@@ -43,6 +43,8 @@ NEEDED = {0: [0, -1, 0, -1], 1: [0, -1, -1, -1]}
 """Whom each rank needs at the events of ``irooted``: a broadcast from 0, a reduction to 1."""
 
 
+MESSAGES = ("sweep", "tasks", "master", "communicators")
+"""Those whose messages overtake each other, or are sent ahead."""
 FOUND = ("rooted", "self", "some")
 """Those whose loop is looked for, without marks."""
 
@@ -65,6 +67,7 @@ def recorded(patterns: Path) -> dict[str, list[Run]]:
     """Return the runs of all cases."""
     cases = [
         *KINDS,
+        *MESSAGES,
         "file",
         "part on four",
         "directions on four",
@@ -109,6 +112,21 @@ def test_a_loop_is_replayed_as_it_was(
     if how == "irooted":
         for rank, needed in NEEDED.items():
             assert (run.variable("event_group")[:, rank, : len(needed)] == needed).all()
+
+
+@pytest.mark.parametrize("how", MESSAGES)
+def test_each_receipt_waits_for_the_message_that_it_got(
+    how: str, recorded: dict[str, list[Run]], patterns: Path
+) -> None:
+    run = replayed(recorded, patterns, how)
+    kind, needs = run.variable("event_kind"), run.variable("event_needs")
+    assert not (kind == EventKind.UNKNOWN).any()
+    assert "events_left_out" not in run.header.spec
+    # No receipt of a message is of unknown source: each rank has one neighbour, or needs nobody.
+    assert np.isin(needs.transpose(0, 2, 1)[kind == RECEIVE], (0, 1)).all()
+    if how == "communicators" and run.has("event_behind"):
+        # The message of the other communicator was sent last, though the tag is the same.
+        assert (run.variable("event_behind")[5:] == 0).all()
 
 
 @pytest.mark.parametrize("how", FOUND)

@@ -113,6 +113,39 @@ static void exchange(const char *how, MPI_Request persistent[4], MPI_Comm ring, 
     MPI_Put(mine, COUNT, MPI_DOUBLE, next, 0, COUNT, MPI_DOUBLE, window);
     MPI_Win_unlock(next, window);
     MPI_Barrier(MPI_COMM_WORLD);
+  } else if (!strcmp(how, "sweep")) { /* planes in both directions, each direction with its tags */
+    for (int plane = 0; plane < 8; plane++) {
+      int up = plane < 4 ? rank - 1 : rank + 1, down = plane < 4 ? rank + 1 : rank - 1;
+      MPI_Recv(theirs, COUNT, MPI_DOUBLE, up < 0 || up == size ? MPI_PROC_NULL : up, 10 + plane, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      work(rank ? 2e-4 : 1e-4);
+      MPI_Send(mine, COUNT, MPI_DOUBLE, down < 0 || down == size ? MPI_PROC_NULL : down, 10 + plane, MPI_COMM_WORLD);
+    }
+  } else if (!strcmp(how, "tasks")) { /* many receipts under way, which complete as messages come */
+    for (int tag = 0; tag < 4; tag++) MPI_Irecv(&spare[tag], 1, MPI_DOUBLE, last, 20 + tag, MPI_COMM_WORLD, &q[tag]);
+    for (int tag = 0; tag < 4; tag++) {
+      work(1e-4);
+      MPI_Send(mine, 1, MPI_DOUBLE, next, 20 + (rank ? tag : 3 - tag), MPI_COMM_WORLD);
+    }
+    for (done = 0; done < 4; done++) MPI_Waitany(4, q, &count, MPI_STATUS_IGNORE);
+  } else if (!strcmp(how, "master")) { /* one rank hands out tasks, and takes results from whoever comes */
+    for (int task = 0; task < 3 * (size - 1); task++) {
+      if (!rank) {
+        MPI_Send(mine, 1, MPI_DOUBLE, 1 + task % (size - 1), task, MPI_COMM_WORLD);
+        MPI_Recv(theirs, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      } else if (task % (size - 1) == rank - 1) {
+        MPI_Recv(theirs, 1, MPI_DOUBLE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        work(2e-4);
+        MPI_Send(mine, 1, MPI_DOUBLE, 0, task, MPI_COMM_WORLD);
+      }
+    }
+  } else if (!strcmp(how, "communicators")) { /* the same tag in two, received in the other order */
+    MPI_Isend(mine, COUNT, MPI_DOUBLE, next, 4, MPI_COMM_WORLD, &q[0]);
+    work(3e-4);
+    MPI_Isend(mine, COUNT, MPI_DOUBLE, next, 4, ring, &q[1]);
+    MPI_Recv(theirs, COUNT, MPI_DOUBLE, last, 4, ring, MPI_STATUS_IGNORE);
+    work(1e-4);
+    MPI_Recv(theirs, COUNT, MPI_DOUBLE, last, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
   } else if (!strcmp(how, "file")) {
     MPI_File file;
     MPI_File_open(MPI_COMM_WORLD, "patterns.data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);

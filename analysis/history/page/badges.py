@@ -19,7 +19,7 @@ BADGES = (FAIL, WARN, OPEN, KNOWN, PASS, UNKNOWN)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {
     FAIL: "a confirmed change for the worse",
-    WARN: "a change for the worse that is not yet confirmed, a drift, or a run that failed",
+    WARN: "a change for the worse that is seen, not confirmed; a drift, a failed run, or silence",
     OPEN: "an older change for the worse that is still there, not acknowledged",
     KNOWN: "an acknowledged change",
     PASS: "no change, one for the better, or one that has recovered",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from hindmost.analysis.runs.finding import SPOILS
@@ -10,14 +12,17 @@ from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, percent
 
+UNKNOWN = "unknown"
+"""Instead of local, of which it is not known how much is work."""
+
 
 def why_withheld(run: Run) -> str:
     """Say why no efficiency of a run is given; empty if one is."""
     differ = (run.header.spec.get("attached") or {}).get("marks_differ")
     if differ:
         return f"{differ}, so iterations of the same number may be different ones"
-    if mpi_unseen(run):
-        return what_unseen_is(run)
+    if work_unknown(run):
+        return work_unknown(run)
     share = float(np.max(unclassified_share_of_all(run), initial=0.0))
     if share > SPOILS:
         return (
@@ -25,6 +30,35 @@ def why_withheld(run: Run) -> str:
             "whether it waits or works there"
         )
     return ""
+
+
+def work_unknown(run: Run) -> str:
+    """Say why time outside of MPI may be none of work; empty if it is known.
+
+    Calls of MPI were not seen, or threads made some whose time and waiting were not recorded: the
+    recorded thread then may wait for them outside of MPI.
+    """
+    if mpi_unseen(run):
+        return what_unseen_is(run)
+    calls = calls_of_threads(run)
+    return f"{calls} were not recorded, so work and waiting cannot be separated" if calls else ""
+
+
+def told_shares(run: Run, shares: Mapping[str, float]) -> dict[str, float]:
+    """Return shares of phases, of which that of work has another name where it may be none."""
+    name = UNKNOWN if work_unknown(run) else "local"
+    return {name if phase == "local" else phase: share for phase, share in shares.items()}
+
+
+def calls_of_threads(run: Run) -> str:
+    """Say how many MPI calls came from threads that were not recorded; empty if none did."""
+    calls, threads = (run.header.spec.get(name) for name in ("foreign_calls", "foreign_threads"))
+    if not isinstance(calls, int) or calls <= 0:
+        return ""
+    whose = "other threads"
+    if isinstance(threads, int) and threads > 0:
+        whose = f"{counted(threads, 'other thread')} of a rank"
+    return f"{counted(calls, 'MPI call')} of {whose}"
 
 
 def unclassified_calls(run: Run) -> str:

@@ -177,6 +177,8 @@ def test_silence_is_told_on_the_first_night_once(name: str) -> None:
     (line,) = silence_lines(study)
     assert "gone has no result since 2026-02-02" in line
     assert f"1 silent {name}" in headline(study)
+    assert [each.status(study.since) for each in study.judged].count(PASS) == 1
+    assert set(study.by_case().values()) == {PASS, WARN}
 
 
 def test_the_only_machine_is_missed_by_the_clock_and_an_old_folder_is_not() -> None:

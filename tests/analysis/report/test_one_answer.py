@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.analysis.report.first_screens import ITERATIONS, RANKS, of_work, page_of
+from tests.analysis.report.first_screens import words as first_screen
 from tests.analysis.runs.test_attached import ATTACHED
 from tests.conftest import LOCAL, PREDICTORS, cycle_values, run_values
 
@@ -119,7 +120,7 @@ def files_of_all_kinds(folder: Path, own: Header, alike: Work, *, every: bool) -
     """
     found = []
     for number, change in enumerate(CHANGES if every else CHANGES[:3]):
-        values = of_work(change(alike))
+        values = of_work(change(alike.copy()))
         solves = {"solve": np.zeros(ITERATIONS), "snes_step": np.zeros(ITERATIONS)}
         solver = replace(own, solver="cg", petsc_options={"ksp_rtol": "0"})
         kinds = {
@@ -148,6 +149,15 @@ def files_of_all_kinds(folder: Path, own: Header, alike: Work, *, every: bool) -
     at = folder / "adaptive"
     at.mkdir()
     return [*found, write_whole(at, deck, made, predictors=PREDICTORS)]
+
+
+def culprit_in(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return who the culprit is, how much more it works, and what that costs; -1 for nobody."""
+    found = entry["culprit"]
+    if found is None:
+        return {"culprit": -1, "times": 0.0}
+    names = {"culprit": "rank", "times": "times", "cost": "cost_s", "chance": "chance"}
+    return {name: found[key] for name, key in names.items()}
 
 
 def told_by(capsys: pytest.CaptureFixture[str], files: list[Path], *verb: str) -> dict[str, Any]:
@@ -184,6 +194,7 @@ def test_every_number_that_two_verbs_print_is_one(
     for each in (run for program in show["programs"] for run in program["runs"]):
         lost_s = each["imbalance"] * each["solve_time_s"]
         put(each["file"], "program", time=each["solve_time_s"], imbalance=lost_s)
+        put(each["file"], "program", **culprit_in(each))
     for each in told_by(capsys, files, "show", "--efficiency")["runs"]:
         whole = each["whole"]
         put(
@@ -194,13 +205,13 @@ def test_every_number_that_two_verbs_print_is_one(
         )  # fmt: skip
     for each in told_by(capsys, files, "show", "--ranks")["files"]:
         shares = {"waiting": each["waiting_recorded_share"], "halo": each["halo_share"]}
-        put(each["file"], "ranks", ranks=each["ranks"], **shares)
+        put(each["file"], "ranks", ranks=each["ranks"], **shares, **culprit_in(each["hindmost"]))
     for each in told_by(capsys, files[:-1], "fit")["runs"]:
         names = (name for name in sizes if name in each)
         put(each["file"], "fit", time=each["solve_time_s"], **{name: each[name] for name in names})
     whatif = told_by(capsys, solves, "whatif")
     for each in whatif["runs"]:
-        put(each["file"], "whatif", time=each["recorded_s"])
+        put(each["file"], "whatif", time=each["recorded_s"], **culprit_in(each))
     for each in whatif["predictions"]:
         for file in each["files"]:
             put(file, "prediction", **{name: each[name] for name in sizes if name in each})
@@ -212,5 +223,18 @@ def test_every_number_that_two_verbs_print_is_one(
                 differ.append((Path(file).parent.name, question, numbers))
     assert not differ
     assert len(told) == len(files)
+    # What was put in: half as much again on rank 1, and nothing on any.
+    for file, questions in told.items():
+        kind, _, number = Path(file).parent.name.rpartition("-")
+        if kind:
+            unequal_work = CHANGES[int(number)] in (both, unequal)
+            assert set(questions["culprit"].values()) == {1 if unequal_work else -1}
+            sizes_told = set(np.round(list(questions["times"].values()), 1))
+            assert sizes_told == {1.5 if unequal_work else 0.0}
+            if kind != "incomplete":  # of which there is no page
+                page = tmp_path / "page.html"
+                assert main(["report", file, "--out", str(page)]) == 0
+                said = first_screen(page.read_text())
+                assert ("ank 1 works 1.50 times as long" in said) == unequal_work
     asked = sum(len(numbers) > 1 for questions in told.values() for numbers in questions.values())
     assert asked > 8 * len(files)

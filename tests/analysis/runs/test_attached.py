@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.analysis.report.first_screens import words
 from tests.conftest import run_values
 from tests.documents import as_declared
 
@@ -21,7 +23,7 @@ from hindmost.analysis.runs.programs import attached_programs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.cli import main
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.attach.convert import tell_recorded
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -368,6 +370,53 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
     assert "pipelined" not in alone
     assert "did not end by MPI_Finalize" in text
     assert "3 further solves" in text
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"foreign_calls": 1200}, "1,200 MPI calls of other threads were not recorded"),
+        (
+            {"foreign_calls": 1, "foreign_threads": 2},
+            "1 MPI call of 2 other threads of a rank were not recorded",
+        ),
+        ({"mpi_seen": False}, "MPI calls were not seen"),
+    ],
+)
+def test_no_share_of_work_where_waiting_may_not_be_recorded(
+    write: Any, spec: dict[str, Any], why: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The recorded thread may wait for others outside MPI: 95 % of its time is no work for that."""
+    values = meeting((slice(None), 1, 60.0))
+    if "mpi_seen" in spec:  # then nothing was seen to wait either
+        phases = values["phase_duration"]
+        phases[:, :, PHASES.index("local")] += phases[:, :, PHASES.index("wait")]
+        phases[:, :, PHASES.index("wait")] = 0.0
+    run = write(values=values, spec=spec, solves=0)
+    found, text = story(run)
+    told = " ".join(text.split())
+    assert found.straggler is None
+    assert f"No rank is named as a straggler: {why}" in told
+    assert "% outside the recorded MPI calls, work or not" in told
+    assert not re.search(r"% (local )?work[,.;]", told)
+    assert main(["show", str(run.path), "--json"]) == 0
+    shown = as_declared("show", capsys.readouterr().out)
+    (program,) = (each for each in shown["programs"][0]["runs"])
+    (summary,) = shown["runs"]
+    for shares in (program["share"], summary["phase_share"]):
+        assert "local" not in shares
+    assert program["culprit"] is None
+    assert why in summary["efficiency_withheld"]
+    main(["show", "--ranks", str(run.path)])
+    assert why[1:] in " ".join(capsys.readouterr().out.split())
+    main(["show", "--efficiency", str(run.path)])
+    assert why in " ".join(capsys.readouterr().out.split())
+    page = tmp_path / "page.html"
+    assert main(["report", str(run.path), "--out", str(page)]) == 0
+    assert "of the time is work" not in words(page.read_text())
+    if "foreign_calls" in spec:
+        with pytest.raises(DataError, match="were not recorded"):
+            main(["whatif", str(run.path), "--noise", "none"])
 
 
 def test_work_that_the_program_counts(write: Any) -> None:

@@ -270,7 +270,7 @@ def test_a_delay_is_named_in_its_stretch_where_others_disturb_the_run(
     found = AttachedRun(
         run=run,
         attached={},
-        verdict=verdict_of(run, places),
+        verdict=verdict_of(run),
         stretches=places,
         findings=(taken,),
     )

@@ -1,0 +1,146 @@
+"""The recorder with an MPI that does nothing: what it leaves, and what sanitizers say."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+from benchmarks.terms import compiled_stub, losses, start, trial
+
+import hindmost
+from hindmost.errors import MissingError
+from hindmost.harness.attach.convert import convert_all
+from hindmost.harness.attach.settings import call_names
+from hindmost.harness.recorder.build import SOURCES
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.stack import current_stack
+
+SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+ITERATIONS = 3000
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled_stub(tmp_path_factory.mktemp("stub"))
+
+
+def test_a_signal_at_any_time_in_any_thread_costs_nothing(stub: Path) -> None:
+    assert losses(partial(trial, stub), 24, 11) == 0
+
+
+def test_the_recorder_is_clean_under_sanitizers(tmp_path: Path) -> None:
+    try:
+        program = compiled_stub(tmp_path, *SANITIZERS)
+    except (subprocess.CalledProcessError, MissingError):
+        pytest.skip("the compiler has no sanitizers")
+    chance = random.Random(3)
+    for number in range(4):
+        assert trial(program, tmp_path / str(number), chance) == []
+    for how in ("", "exit", "fail", "abort"):
+        process = start(program, tmp_path / f"end-{how}", f"2000{how}", "20", "40")
+        assert process.communicate(timeout=60)[1] == ""
+
+
+def run_of(stub: Path, folder: Path, how: str) -> tuple[Run, int, list[str]]:
+    """Run the program to its end; return its run, its status, and what was said."""
+    process = start(stub, folder, f"{ITERATIONS}{how}")
+    process.communicate(timeout=60)
+    said: list[str] = []
+    (file,) = convert_all(folder / "out", folder / "out", said.append)
+    return hindmost.open(file), process.returncode, said
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "failure"),
+    [
+        ("", 0, ""),
+        ("exit", 0, ""),
+        ("fail", 5, "rank 0 called exit with 5"),
+        ("abort", 3, "rank 0 was ended by MPI_Abort 3"),
+        ("crash", -11, "rank 0 crashed (SIGSEGV)"),
+        ("crash-apart", -11, "rank 0 crashed in another thread than the recorded one (SIGSEGV)"),
+    ],
+)
+def test_how_a_program_ended(
+    how: str, status: int, failure: str, stub: Path, tmp_path: Path
+) -> None:
+    """A program that gave 0 to exit had left its loop, whether it called MPI_Finalize or not."""
+    run, returned, said = run_of(stub, tmp_path / "end", how)
+    assert returned == status
+    assert run.bodies == ITERATIONS - 1
+    assert run.header.complete == (not failure)
+    assert failure in run.header.spec.get("failure", "")
+    assert not any("cannot be" in each for each in said)
+
+
+COLLECTIVES = (
+    *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"),
+    *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
+    *("reduce_scatter_block", "scan", "exscan"),
+)
+NEIGHBOURS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
+RMA = ("put", "get", "accumulate", "get_accumulate")
+
+
+def expected_classes() -> dict[str, str]:
+    """Return how the classes of calls begin, by the chapters of the MPI standard."""
+    calls: dict[str, str] = {}
+    for name in COLLECTIVES:  # chapter 6
+        calls[name.capitalize()] = "MEETS"
+        calls[f"I{name}"] = "STARTS_(MEETING|AT_ROOT|FROM_ROOT)"
+        calls[f"{name.capitalize()}_init"] = "PREPARES_MEETING"
+    for name in NEIGHBOURS:  # chapter 8
+        calls[f"Neighbor_{name}"] = "NEIGHBOURS"
+        calls[f"Ineighbor_{name}"] = "STARTS_NEIGHBOURS"
+        calls[f"Neighbor_{name}_init"] = "PREPARES_NEIGHBOURS"
+    for name in RMA:  # chapter 12
+        calls[name.capitalize()] = "TARGETS"
+        calls[f"R{name}"] = "STARTS_TARGET"
+    calls |= dict.fromkeys(("Fetch_and_op", "Compare_and_swap"), "TARGETS")
+    for verb in ("read", "write"):  # chapter 14
+        for where in ("", "_all", "_at", "_at_all", "_shared"):
+            calls[f"File_{verb}{where}"] = "FILES"
+            calls[f"File_i{verb}{where}"] = "STARTS_FILE"
+        calls[f"File_{verb}_ordered"] = "FILES"
+        for where in ("_all", "_at_all", "_ordered"):
+            calls |= dict.fromkeys(
+                (f"File_{verb}{where}_{end}" for end in ("begin", "end")), "FILES"
+            )
+    for mode in ("", "b", "s", "r"):  # chapter 3
+        calls[f"{mode}send".capitalize()] = "SENDS"
+        calls[f"I{mode}send"] = "STARTS_SEND"
+        calls[f"{mode}send_init".capitalize()] = "PREPARES_SEND"
+    for how in ("all", "any", "some", ""):
+        calls[f"Wait{how}"] = f"WAITS_{(how or 'one').upper()}"
+        calls[f"Test{how}"] = f"TESTS_{(how or 'one').upper()}"
+    calls |= {"Recv": "RECEIVES", "Irecv": "STARTS_RECEIVE", "Recv_init": "PREPARES_RECEIVE"}
+    calls |= {"Psend_init": "PREPARES_PARTS", "Precv_init": "PREPARES_RECEIVE"}  # chapter 4
+    return calls | dict.fromkeys(("Pready", "Pready_range", "Pready_list"), "FILLS")
+
+
+def test_every_call_has_the_class_of_its_chapter() -> None:
+    source = next(path for path in SOURCES if path.name == "calls.h").read_text()
+    classes = dict(re.findall(r"^(?:CALL|COUNTING)\((\w+),\s*(\w+),", source, re.M))
+    expected = expected_classes()
+    assert expected.keys() <= classes.keys()
+    wrong = {
+        name: classes[name] for name, kind in expected.items() if not re.match(kind, classes[name])
+    }
+    assert not wrong
+
+
+def test_every_call_of_this_mpi_that_makes_a_request_is_known(tmp_path: Path) -> None:
+    """Whatever gives or completes a request, in the header of the MPI that is installed."""
+    source = tmp_path / "calls.c"
+    source.write_text("#include <mpi.h>\n")
+    command = [current_stack().mpicc, "-E", "-P", str(source)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    declared = re.findall(r"\bint\s+(MPI_\w+)\s*\(([^;{]*?)\)\s*[;_]", text)
+    making = {name for name, given in declared if re.search(r"\bMPI_Request\s*(\*|\w*\[)", given)}
+    callbacks = {"MPI_Grequest_start", "MPI_Cancel"}  # the program's own requests; returns at once
+    assert {name.removesuffix("_c") for name in making} - callbacks <= {*call_names()}
+    assert len(making) > 50

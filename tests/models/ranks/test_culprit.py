@@ -1,0 +1,212 @@
+"""Who the others wait for, on runs whose culprit is put in, or that have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindmost.models.ranks.culprit import (
+    Culprit,
+    Doubt,
+    QuickestWork,
+    find_culprit,
+    median_of_others,
+)
+from hindmost.models.ranks.lateness import lateness
+from hindmost.models.recurring import find_recurring
+
+Times = NDArray[np.float64]
+RUNS = 100
+KINDS = ("quiet", "slow part", "daemons", "frequency", "other job")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A run: work of shape (iteration, rank), the culprit that was put in, and the rest."""
+
+    work: Times
+    culprit: int
+    latency_s: float
+    core_wait_s: Times | None
+
+
+def draw(kind: str, seed: int, more: float) -> Drawn:
+    """Draw a run of equal work on cores with disturbances of a kind, and more work of one rank."""
+    random = np.random.default_rng((KINDS.index(kind), seed))
+    bodies, ranks = int(random.choice([120, 300, 600])), int(random.choice([2, 2, 3, 4, 8, 16]))
+    body_s = float(np.exp(random.uniform(np.log(1e-4), np.log(2e-2))))
+    slower, added = np.ones((bodies, ranks)), np.zeros((bodies, ranks))
+    struck, core_wait_s = int(random.integers(ranks)), None
+    if kind == "slow part":
+        size = int(bodies * random.uniform(0.05, 0.93))
+        begin = int(random.integers(bodies - size))
+        slower[begin : begin + size, struck] = random.uniform(1.05, 1.6)
+    if kind == "daemons":
+        for rank in np.flatnonzero(random.random(ranks) < 0.6):
+            period = random.uniform(3.0, 40.0)
+            ticks = np.floor((np.arange(bodies + 1) + random.uniform(0.0, period)) / period)
+            added[:, rank] = np.diff(ticks) * random.exponential(body_s, bodies)
+    if kind == "frequency":
+        steps = random.normal(0.0, random.uniform(0.01, 0.1) / np.sqrt(bodies), (bodies, ranks))
+        slower = np.exp(np.abs(np.cumsum(steps, axis=0)))
+    if kind == "other job":  # takes turns with a rank on its core, from the begin up to some time
+        turn_s = random.uniform(0.5e-3, 6e-3)
+        turns = np.diff(np.floor(np.arange(bodies + 1) * body_s / turn_s))
+        added[: int(bodies * random.uniform(0.1, 1.0)), struck] = turn_s
+        added[:, struck] *= turns
+        core_wait_s = added.sum(axis=0)
+    work = body_s * slower * random.lognormal(0.0, random.uniform(0.003, 0.04), (bodies, ranks))
+    culprit = int(random.integers(ranks))
+    work[:, culprit] *= 1.0 + more
+    latency_s = body_s * float(np.exp(random.uniform(np.log(0.01), np.log(0.5))))
+    return Drawn(work=work + added, culprit=culprit, latency_s=latency_s, core_wait_s=core_wait_s)
+
+
+def judged(drawn: Drawn) -> Culprit | None:
+    """Find the culprit as of a recorded run."""
+    work = drawn.work
+    late = lateness(work, ["n"] * work.shape[1])
+    whole_s = late.total_s + drawn.latency_s * len(work)
+    quickest = QuickestWork.of(work)
+    return find_culprit(late, work.sum(axis=0), whole_s, quickest, drawn.core_wait_s)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_equal_work_no_rank_is_a_culprit(kind: str) -> None:
+    """At most one in 100 runs; many have a rank that takes longer, which is doubted."""
+    found = [judged(draw(kind, seed, 0.0)) for seed in range(RUNS)]
+    assert sum(each is not None and each.sure for each in found) <= RUNS // 100
+    if kind in ("slow part", "other job"):
+        assert sum(each is not None for each in found) >= RUNS // 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "least"),
+    [
+        ("quiet", 0.1, 98),
+        ("quiet", 1.0, 100),
+        ("daemons", 0.1, 98),
+        ("daemons", 1.0, 100),
+        ("frequency", 0.1, 85),
+        ("frequency", 1.0, 100),
+        # A slow core of another rank, for most of the run, hides a culprit of two ranks.
+        ("slow part", 0.2, 65),
+        ("slow part", 1.0, 80),
+        ("other job", 0.2, 80),
+        ("other job", 1.0, 80),
+    ],
+)
+def test_a_culprit_is_found_and_never_another_rank(kind: str, more: float, least: int) -> None:
+    drawn = [draw(kind, seed, more) for seed in range(RUNS)]
+    found = [(each.culprit, judged(each)) for each in drawn]
+    named = [(truth, each) for truth, each in found if each is not None and each.sure]
+    assert sum(truth == each.rank for truth, each in named) >= least
+    assert sum(truth != each.rank for truth, each in named) <= RUNS // 100
+    sizes = [each.times for truth, each in named if truth == each.rank]
+    assert np.median(sizes) == pytest.approx(1.0 + more, rel=0.03)
+
+
+@pytest.mark.parametrize("more", [0.0, 0.03])
+def test_less_than_a_twentieth_more_is_no_culprit(more: float) -> None:
+    assert not any(judged(draw("quiet", seed, more)) for seed in range(RUNS))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 16])
+def test_twice_the_work_is_twice_and_costs_what_equal_work_saves(ranks: int) -> None:
+    work = np.full((300, ranks), 10e-3)
+    work[:, 1] = 20e-3
+    late = lateness(work, ["n"] * ranks)
+    whole_s = late.total_s + 300 * 5e-3  # the reduction takes time, too
+    found = find_culprit(late, work.sum(axis=0), whole_s, QuickestWork.of(work))
+    assert found is not None
+    assert (found.rank, found.sure, found.last) == (1, True, 300)
+    assert found.times == pytest.approx(2.0)
+    # All others wait 10 ms of 25: with equal work all take the mean.
+    equal_s = 300 * (work.mean() + 5e-3)
+    assert found.cost_s == pytest.approx(whole_s - equal_s)
+    assert found.share == pytest.approx((1 - 1 / ranks) * 10 / 25)
+    assert found.saved_s == pytest.approx(300 * 10e-3)
+    assert found.chance is not None
+    assert found.chance < 1e-6
+
+
+def test_the_culprit_is_the_one_that_costs_most_and_the_chance_is_its_own() -> None:
+    """A rank with a tenth more work, and one whose every 50th iteration takes ten times as long."""
+    work = np.full((300, 4), 10e-3)
+    work[:, 1] += 1e-3
+    work[25::50, 2] += 100e-3
+    late = lateness(work, ["n"] * 4)
+    assert late.last.tolist() == [0, 294, 6, 0]
+    back = find_recurring(work, np.zeros(300, np.int64))
+    quickest = QuickestWork.of(work).with_recurring(back, 300)
+    found = find_culprit(late, work.sum(axis=0), late.total_s, quickest)
+    assert found is not None
+    assert (found.rank, found.sure, found.last) == (2, True, 6)
+    assert found.times == pytest.approx(12.0 / 10.0)
+    assert found.chance == late.chance_of(2)
+    # It is last in six of 300 iterations, by chance in a quarter of them: (1/4)^6 of runs at least.
+    assert 4 * 0.25**6 < late.chance_of(2) < 0.1
+    # Without a rule, six long iterations may be disturbances: the other one has more work for sure.
+    found = find_culprit(late, work.sum(axis=0), late.total_s, QuickestWork.of(work))
+    assert found is not None
+    assert (found.rank, found.sure) == (1, True)
+    assert found.times == pytest.approx(1.1)
+
+
+def test_few_iterations_show_nothing_unless_one_rank_has_twice_the_work() -> None:
+    def of(work: Times) -> Culprit | None:
+        late = lateness(work, ["n", "n"])
+        return find_culprit(late, work.sum(axis=0), late.total_s, QuickestWork.of(work))
+
+    found = of(np.tile([1.0, 1.5], (5, 1)))
+    assert found is not None
+    assert found.doubt is Doubt.FEW
+    found = of(np.tile([1.0, 2.0], (5, 1)))
+    assert found is not None
+    assert found.sure
+    found = of(np.tile([1.0, 1.5], (20, 1)))
+    assert found is not None
+    assert found.sure
+
+
+def test_waiting_for_a_core_explains_work_only_if_its_quickest_iterations_have_it() -> None:
+    """Steady ones may have it, as of a core that is always shared; beyond them it is noise."""
+    work = np.full((200, 2), 50e-3)
+    work[:, 0] += 25e-3
+    late = lateness(work, ["n", "n"])
+
+    def of(work: Times, waited_s: float) -> Culprit | None:
+        own_s, wait_s = work.sum(axis=0), np.array([waited_s, 0.0])
+        return find_culprit(late, own_s, late.total_s, QuickestWork.of(work), wait_s)
+
+    found = of(work, 200 * 24e-3)
+    assert found is not None
+    assert found.doubt is Doubt.CORE
+    assert found.waited == pytest.approx(24 / 25)
+    spread = work.copy()
+    spread[::2, 0] += 48e-3  # as much waiting, in every second iteration
+    found = of(spread, 200 * 24e-3)
+    assert found is not None
+    assert found.sure
+
+
+def test_a_node_is_the_culprit_where_none_of_its_ranks_is_alone() -> None:
+    work = np.full((100, 8), 10e-3)
+    work[:, 4:] = 12e-3
+    hosts = ["a"] * 4 + ["b"] * 4
+    late = lateness(work, hosts)
+    found = find_culprit(late, work.sum(axis=0), late.total_s, QuickestWork.of(work))
+    assert found is not None
+    assert (found.node, found.ranks, found.sure) == ("b", (4, 5, 6, 7), True)
+    assert found.times == pytest.approx(1.2)
+    assert found.saved_s == pytest.approx(100 * 2e-3)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 10])
+def test_medians_of_others(count: int) -> None:
+    values = np.random.default_rng(count).integers(0, 5, (6, count)).astype(np.float64)
+    expected = [[np.median(np.delete(row, at)) for at in range(count)] for row in values]
+    np.testing.assert_array_equal(median_of_others(values), expected)
