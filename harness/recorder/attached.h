@@ -192,8 +192,8 @@ static struct libraries *libraries_named(const char *begin) {
 }
 
 __attribute__((noreturn)) static void refuse_mpi(const char *one, const char *other) {
-  refuse("%s was stopped before it began: it uses another MPI than hindmost's recorder (%s and %s). Name the mpicc of "
-         "the program's MPI: --mpicc PATH.", own_name(), one, other);
+  refuse("%s was stopped %s: it uses another MPI than hindmost's recorder (%s and %s). Name the mpicc of the program's "
+         "MPI: --mpicc PATH.", own_name(), attached.begun ? "in MPI_Init" : "before it began", one, other);
   _exit(CANNOT_RECORD);
 }
 
