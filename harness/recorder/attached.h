@@ -351,6 +351,7 @@ static void write_end(const struct ending *how) {
   raw.failure = 0;
   text_frame(&text, RAW_END);
   if (lost) raw.failure = lost;
+  if (how->finalized && raw.fd >= 0) fsync(raw.fd); /* else somebody waits for the end, and a busy disk takes a minute */
   raw_close();
   tell("%s\t%d\t%s\t%d", how->finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }
