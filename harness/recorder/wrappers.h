@@ -175,7 +175,7 @@ static __attribute__((noinline)) void keep_further(int64_t begin_ns, enum call c
 #define EXCHANGES_(name, arguments)                                                                               \
   AROUND(name, arguments, ASK_STATUS(from, rtag);                                                                 \
          (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),                                  \
-         if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | (own(recorded, c, to) & own(recorded, c, from))); \
+         if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | flags);                      \
          count = of_message(recorded, message_from(c, from, rtag, z), &flags), HALO)
 #define FILLS_(name, arguments) AWAITS_(name, arguments)
 #define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
