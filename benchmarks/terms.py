@@ -182,8 +182,8 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
     """Return what one trial with real ranks lost."""
     (folder / "shared").mkdir(parents=True)
     program = chance.choice(programs)
-    launched = [BIN / "mpiexec", "-n", str(RANKS), program, folder / "shared"]
-    attach = [BIN / "hindmost", "attach", "--print", "env"]
+    launched: list[str | Path] = [BIN / "mpiexec", "-n", str(RANKS), program, folder / "shared"]
+    attach: list[str | Path] = [BIN / "hindmost", "attach", "--print", "env"]
     lines = subprocess.run(
         [*attach, "--out", folder / "out"], check=True, capture_output=True, text=True
     ).stdout
@@ -212,7 +212,7 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
     for rank, _ in before:
         os.kill(rank, signal.SIGTERM)
     process.wait(timeout=LIMIT_S)
-    faults = []
+    faults: list[str] = []
     try:
         (run,) = convert_all(folder / "out", folder / "out", faults.append)
     except (DataError, ValueError) as error:
@@ -244,7 +244,14 @@ def main(trials: int = TRIALS, on_ranks: int = ON_RANKS, seed: int = SEED) -> No
         write_lines(f"SIGTERM {trials:,} times, the recorder alone: {lost:,} lost something")
         programs = [Path(name) / "plain", Path(name) / "openmp"]
         for program, flags in zip(programs, ([], ["-fopenmp"]), strict=True):
-            command = [current_stack().mpicc, "-O2", *flags, "-o", program, QUICK_CALLS]
+            command: list[str | Path] = [
+                current_stack().mpicc,
+                "-O2",
+                *flags,
+                "-o",
+                program,
+                QUICK_CALLS,
+            ]
             subprocess.run(command, check=True)
         lost = losses(partial(trial_on_ranks, programs), on_ranks, seed)
         write_lines(f"SIGTERM {on_ranks:,} times, {RANKS} ranks: {lost:,} lost something")

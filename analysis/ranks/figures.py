@@ -103,6 +103,7 @@ def over_ranks(
         y_limits=y_limits,
         note=f"the highest of {factor} in a step" if factor > 1 else "",
         marks=first_ranks(list(report.hosts)) if any(report.hosts) else {},
+        named_mark=report.hosts[report.culprit.rank] if report.culprit and report.hosts else "",
         counted=True,
         names=names_of(report.numbers),
         legend_below=legend_below,

@@ -55,8 +55,10 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
     late, found = report.lateness, report.culprit
     if late is None or found is None or not found.sure:
         return
-    often = how_often(found.last, late.bodies)
-    who = "One of them is the slowest in" if found.node else "It is the slowest in"
+    often = ""
+    if late.bodies > 1:
+        who = "One of them" if found.node else "It"
+        often = f" {who} is the slowest in {how_often(found.last, late.bodies)}."
     brief = f"it {times_words(found, report.ranks)}"
     if found.node:
         brief = times_words(found, report.ranks)
@@ -65,7 +67,7 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
     yield doubted(
         Conclusion(
             title=f"Waiting for {report.name}",
-            text=f"{capital(brief)}. {who} {often}. {straggler(report)}"
+            text=f"{capital(brief)}.{often} {straggler(report)}"
             f"{work_or_core(found, counts_work=report.counts_work)}",
             brief=brief,
             remedy=f"If it were as fast as the next {next_one}: {seconds(found.saved_s)} less.",

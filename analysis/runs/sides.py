@@ -79,8 +79,10 @@ class Case:
 
     def explain(self) -> str:
         """Say how the times compare: the ratio of iterations times that of an iteration."""
+        ratio = f"{self.time_ratio:.3g}"
+        how = "as long as A" if ratio == "1" else f"{ratio} times the time of A"
         return (
-            f"{self.name}: B takes {self.time_ratio:.3g} times the time of A, "
+            f"{self.name}: B takes {how}, "
             f"{seconds(self.times_s[1])} and {seconds(self.times_s[0])}: {self.factors()}."
             + (f" Undecided: {self.undecided}." if self.undecided else "")
         )

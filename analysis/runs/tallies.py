@@ -118,7 +118,11 @@ class Block:
     @property
     def behind(self) -> NDArray[np.int32] | None:
         """How far behind the message is that a receipt needs, see `EventBlock`."""
-        return self.variable("event_behind") if self.run.has("event_behind") else None
+        if not self.run.has("event_behind"):
+            return None
+        behind = self.variable("event_behind")
+        check_values(self.run.path, VARIABLE["event_behind"], behind, self.run.columns)
+        return behind
 
     @property
     def group(self) -> NDArray[np.int32] | None:

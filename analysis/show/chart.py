@@ -82,6 +82,8 @@ class Chart:
     y_limits : (float, float)
     marks : dict of str to float
         Places on the x axis that have names: the first rank of a host.
+    named_mark : str
+        The mark whose name is never left out for want of room: the node of the culprit.
     stacked : bool
         Whether areas stand on each other, so that the legend reads from top to bottom.
     counted : bool
@@ -103,6 +105,7 @@ class Chart:
     y_limits: tuple[float, float]
     note: str = ""
     marks: dict[str, float]
+    named_mark: str = ""
     stacked: bool = False
     counted: bool = False
     names: tuple[str, ...] = ()
@@ -114,6 +117,12 @@ class Chart:
     def x_label(self) -> str:
         """The label of the x axis, with the note."""
         return f"{self.x.label} ({self.note})" if self.note else self.x.label
+
+    @property
+    def marks_by_room(self) -> list[tuple[str, float]]:
+        """The marks, that first whose name comes before those of others; none of a single one."""
+        marks = list(self.marks.items())
+        return sorted(marks, key=lambda each: each[0] != self.named_mark) if marks[1:] else []
 
     def columns(self) -> Columns:
         """Return the numbers that are drawn, one row a point or step."""

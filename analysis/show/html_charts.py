@@ -123,7 +123,7 @@ def curve_data(chart: Chart) -> dict[str, Any]:
             "limits": chart.y_limits,
             "logarithmic": of_y,
         },
-        "marks": list(chart.marks.items())[1:] and list(chart.marks.items()),
+        "marks": chart.marks_by_room,
         "series": [
             series_data(series, colour)
             | ({"mark": points.index(series.name)} if series.look == "points" else {})

@@ -106,7 +106,11 @@ def draw_marks(chart: Chart, axes: Axes) -> None:
     if len(chart.marks) > 1:
         room = max(1, int(size_inches(axes)[0] * 1.3))
         every = -(-len(chart.marks) // room)
-        for name, place in list(chart.marks.items())[::every]:
+        shown = list(chart.marks)[::every]
+        if chart.named_mark in chart.marks and chart.named_mark not in shown:
+            at = list(chart.marks).index(chart.named_mark) // every
+            shown[at : at + 1] = [chart.named_mark]
+        for name, place in ((name, chart.marks[name]) for name in shown):
             axes.annotate(
                 f" {name[:12]}",
                 (place, 0.0),

@@ -28,7 +28,7 @@ from hindmost.harness.attach.missing_marks import (
     why_nothing,
 )
 from hindmost.harness.attach.outcome import Recorded
-from hindmost.harness.attach.raw import PATTERN, SUFFIX, RawProgram, read_program
+from hindmost.harness.attach.raw import PATTERN, SUFFIX, RawProgram, RawRank, read_program
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.section_group import JOURNAL, Journal, Report, SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
@@ -170,7 +170,7 @@ def tell_unused(program: RawProgram, report: Report) -> None:
 
 def torn(program: RawProgram) -> Iterator[str]:
     """Say which ranks left less than they recorded."""
-    broken = {rank: raw.torn for rank, raw in program.ranks.items() if raw.torn}
+    broken = {rank: why for rank, raw in program.ranks.items() if (why := why_cut(raw))}
     if broken:
         rank, why = next(iter(broken.items()))
         others = f", and of {counted(len(broken) - 1, 'other rank')}" if len(broken) > 1 else ""
@@ -178,6 +178,12 @@ def torn(program: RawProgram) -> Iterator[str]:
     if len(program.ranks) < program.size:
         missing = program.size - len(program.ranks)
         yield f"{program.folder.name}: {counted(missing, 'rank')} left no file"
+
+
+def why_cut(raw: RawRank) -> str:
+    """Return why the records of a rank end early: the system's error, if it could still say so."""
+    failure = raw.end.failure if raw.end is not None else 0
+    return os.strerror(failure) if failure else raw.torn
 
 
 class BusyError(DataError):

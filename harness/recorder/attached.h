@@ -193,8 +193,8 @@ static struct libraries *libraries_named(const char *begin) {
 }
 
 __attribute__((noreturn)) static void refuse_mpi(const char *one, const char *other) {
-  refuse("%s was stopped before it began: it uses another MPI than hindmost's recorder (%s and %s). Name the mpicc of "
-         "the program's MPI: --mpicc PATH.", own_name(), one, other);
+  refuse("%s was stopped %s: it uses another MPI than hindmost's recorder (%s and %s). Name the mpicc of the program's "
+         "MPI: --mpicc PATH.", own_name(), attached.begun ? "in MPI_Init" : "before it began", one, other);
   _exit(CANNOT_RECORD);
 }
 
@@ -352,6 +352,7 @@ static void write_end(const struct ending *how) {
   raw.failure = 0;
   text_frame(&text, RAW_END);
   if (lost) raw.failure = lost;
+  if (how->finalized && raw.fd >= 0) fsync(raw.fd); /* else somebody waits for the end, and a busy disk takes a minute */
   raw_close();
   tell("%s\t%d\t%s\t%d", how->finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }

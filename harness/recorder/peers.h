@@ -208,7 +208,14 @@ static __attribute__((noinline)) uint32_t message_in(struct communicator *entry,
   return rank | (uint32_t)(uint16_t)((uint32_t)tag ^ (uint32_t)tag >> 16 ^ entry->number) << 16;
 }
 
-static uint32_t message_with(MPI_Comm c, int other, int tag) { return message_in(communicator_of(c), other, tag); }
+static __attribute__((noinline)) uint32_t message_elsewhere(MPI_Comm c, int other, int tag) {
+  return message_in(communicator_of(c), other, tag);
+}
+
+static inline uint32_t message_with(MPI_Comm c, int other, int tag) {
+  if (c != MPI_COMM_WORLD || other < 0 || other >= (int)NO_MESSAGE) return message_elsewhere(c, other, tag);
+  return (uint32_t)other | ((uint32_t)tag ^ (uint32_t)tag >> 16) << 16;
+}
 
 static inline int is_wild(int from, int tag) { return from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
 

@@ -112,7 +112,6 @@ static void raw_close(void) {
   raw.closed = 1;
   if (raw.fd < 0) return;
   if (!fstat(raw.fd, &file) && !file.st_nlink) raw.failure = ENOENT; /* it was removed meanwhile */
-  fsync(raw.fd);
   close(raw.fd);
   raw.fd = -1;
 }

@@ -105,7 +105,8 @@ static struct request *request_prepared(MPI_Request request, enum request_kind k
 
 /* The message of a receive with a wildcard is known when it has come. */
 static inline void receives_any(struct request *r, MPI_Comm c, int from, int tag) {
-  struct communicator *entry = r && is_wild(from, tag) && from != MPI_PROC_NULL ? communicator_of(c) : NULL;
+  if (!is_wild(from, tag) || !r || from == MPI_PROC_NULL) return;
+  struct communicator *entry = communicator_of(c);
   if (entry) r->wild = (int16_t)(1 + (entry - communicators));
 }
 

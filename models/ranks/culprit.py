@@ -133,6 +133,14 @@ class QuickestWork:
         in_parts = (of_parts >= MOST_OF_ALL * excess).mean(axis=0) >= MOST_PARTS
         return np.asarray((np.minimum(excess, of_fastest) > MATTERS) & in_parts)
 
+    def excess_s(self) -> Times:
+        """Return how much more work an iteration has than the others': shape (rank,), seconds.
+
+        That of the parts of the run, on average: work may grow.
+        """
+        parts_s = self.part_s + self.recurring_s
+        return np.asarray(np.maximum(parts_s - median_of_others(parts_s), 0.0).mean(axis=0))
+
     def with_recurring(self, found: Iterable[Recurring], iterations: int) -> QuickestWork:
         """Return it with what iterations of some rules add; their columns are ranks."""
         recurring_s = np.zeros(self.whole_s.size)
@@ -212,7 +220,8 @@ class Culprit:
     quickest : bool
         Whether others take so much longer that this is not to be seen in sums.
     cost_s, share : float
-        Waiting of the others for it, the mean of all ranks, and as a share of the run's time.
+        Waiting of the others for it, the mean of all ranks, and as a share of the run's time. In a
+        disturbed run no more than its additional work in the quickest iterations explains.
     saved_s : float
         What the iterations would be shorter if it were as fast as the next one.
     last : int
@@ -292,6 +301,9 @@ def find_culprit(
         of_quickest_s = late.bodies * (typical_s - median_of_others(typical_s))
         excess_s = np.where(shown, of_quickest_s, excess_s)
         times = np.where(shown, over_others(typical_s), times)
+        if disturbed:  # what disturbs a rank is waited for as well, and is not its work
+            most_s = (late.ranks - 1) * late.bodies * quickest.excess_s()
+            charged_s = np.where(shown, np.minimum(charged_s, most_s), charged_s)
     waited = np.zeros(charged_s.size)
     if waited_s is not None and np.isfinite(waited_s).all():
         waited = (waited_s - median_of_others(waited_s)) / np.maximum(excess_s, 1e-300)

@@ -258,7 +258,9 @@ class EventSimulator:
         missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
         groups = np.empty((0, 0, 0), np.int32) if group is None else group
         earlier = np.empty((0, 0, 0), np.int32) if behind is None else behind
-        self._remember(int(earlier.max(initial=0)) + 1)
+        # No message is behind all that were sent.
+        most = int(np.count_nonzero(kind == SEND)) + len(self._sent)
+        self._remember(min(int(earlier.max(initial=0)) + 1, most))
         all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
         for rows in slabs(bodies, ranks * events) if waits is None else all_rows:
             known = recorded.part(rows)

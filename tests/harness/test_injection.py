@@ -194,7 +194,7 @@ def test_detours_are_a_phase_and_the_books_close() -> None:
     records = plain.records.copy()
     records = np.insert(records, [0, 2, 3, 6], records[:1])
     for place, begin, end in ((0, 1200, 1210), (3, 1800, 1850), (5, 2200, 2300), (9, 3100, 3130)):
-        records[place] = (begin, end, DETOUR, 0, 0, 0)
+        records[place] = (begin, end, DETOUR, 0, 0, 0, 0)
     disturbed = replace(plain, records=records, injecting=True)
     before, after = (GMRES.bodies(each) for each in (plain, disturbed))
     assert after.phases == (*PHASES, INJECTED)

@@ -23,6 +23,7 @@ from tests.programs.attaching import (
 
 import hindmost
 from hindmost.harness.attach.raw import Frame, read_program
+from hindmost.harness.recorder.library import Flag
 
 pytestmark = pytest.mark.mpi
 BINDINGS = pytest.mark.parametrize("binding", ["MPI", "F08", "MPIF"])
@@ -58,7 +59,8 @@ def test_every_call_from_fortran_is_seen(binding: str, tmp_path: Path) -> None:
     (folder,) = (tmp_path / "runs").glob("*.raw")
     rank = read_program(folder).first
     (section,) = rank.sections
-    calls = -1 - section.array(Frame.RECORDS)["what"]
+    records = section.array(Frame.RECORDS)
+    calls = -1 - records["what"][(records["flags"] & Flag.FURTHER) == 0]
     seen = Counter(rank.program.call_names[call] for call in calls if call >= 0)
     between_marks = source.read_text().split("Pcontrol(1)")[1]
     asked = Counter(re.findall(r"call (MPI_\w+)", between_marks))

@@ -69,9 +69,40 @@ def test_calls_of_other_threads_are_counted_and_change_nothing(
     run = hindmost.open(tmp_path / "threads.h5")
     # Each message is received in two calls, or the thread still is in the first.
     assert run.header.spec["foreign_calls"] == sum(rank[2] for rank in found) > 3
+    assert run.header.spec["foreign_threads"] == 2  # one of each rank
     assert (run.variable("event_kind")[:, 0] != EventKind.NONE).all()
     codes = [finding.code for finding in check_group(Group((run,)))]
     assert "foreign-calls" in codes
+
+
+EQUAL_SIZE = """
+import hindmost
+hindmost.listen()
+import numpy as np
+from mpi4py import MPI
+world, x, y = MPI.COMM_WORLD, np.ones(1), np.ones(1)
+pair, across = world.Split(world.rank // 2), world.Split(world.rank % 2)
+turned = pair.Split(0, -pair.rank)
+for name, used in (("across", across), ("turned", turned)):
+    if world.rank < 2:
+        with hindmost.record(name + ".h5", pair) as recorder:
+            for _ in range(20):
+                with recorder.iteration():
+                    used.Allreduce(x, y)
+    elif name == "across":
+        for _ in range(20):
+            used.Allreduce(x, y)
+    world.Barrier()
+"""
+
+
+def test_a_communicator_is_known_by_its_ranks_not_by_its_size(ranks: Ranks, tmp_path: Path) -> None:
+    """Of three ranks 0 and 1 are recorded; 0 and 2 meet, which are as many."""
+    done = ranks(3, script=EQUAL_SIZE)
+    assert done.returncode == 0, done.stderr
+    across, turned = (hindmost.open(tmp_path / f"{name}.h5") for name in ("across", "turned"))
+    assert not across.has("event_kind")
+    assert (turned.variable("event_kind")[:, 0] == EventKind.REDUCE).all()
 
 
 UNLIKE = """

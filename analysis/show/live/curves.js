@@ -49,15 +49,15 @@ class Curves extends Chart {
     pen.strokeStyle = pen.fillStyle = ink("--quiet");
     pen.textAlign = "left";
     pen.lineWidth = 0.6;
-    const free = [-Infinity, -Infinity]; // names stand in two rows, in the lower one if there is room
+    const rows = [[], []]; // names stand in two rows, in the lower one if there is room
     for (const [name, at] of this.data.marks) {
       const x = this.toX(at), width = pen.measureText(name).width;
       pen.strokeRect(x, MARGIN.top, 0, this.box.h);
       const begin = Math.min(x + 3, MARGIN.left + this.box.w - width - 2);
-      const row = free.findIndex((end) => begin >= end);
+      const row = rows.findIndex((names) => names.every(([from, to]) => begin >= to || begin + width + 8 <= from));
       if (row < 0) continue;
       pen.fillText(name, begin, MARGIN.top + this.box.h - 4 - 14 * row);
-      free[row] = begin + width + 8;
+      rows[row].push([begin, begin + width + 8]);
     }
   }
   bars(pen, series) {

@@ -139,6 +139,8 @@ def test_a_node_whose_ranks_are_all_slow_is_named(tmp_path: Path) -> None:
     assert "the last in" not in words(html)  # sums say nothing of iterations
     assert "its 32 ranks work 1.08 times as long as those of other nodes" in words(html)
     assert "32 (all of node1)" in html
+    # Its name has room in the chart before those of others.
+    assert re.search(r'"marks": ?\[\["node1", ?31\.5\], ?\["node0"', html)
     # Nobody is named where the ranks of all nodes are alike.
     flat = [f"{rank},node{rank // 32},{10.0 + rank % 2},{rank % 2}" for rank in range(128)]
     table.write_text("\n".join(["rank,host,time [s],wait [s]", *flat]) + "\n")

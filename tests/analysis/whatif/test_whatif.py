@@ -72,8 +72,10 @@ def test_iterations_whose_events_are_not_known_are_left_out(
         (tmp_path / name).mkdir()
     whole = write_whole(tmp_path / "whole", header, values)
     rows = np.array(unknown)
-    values = {name: np.array(each) for name, each in values.items()}
-    kind, work, inside = (values[f"event_{name}"] for name in ("kind", "work", "duration"))
+    kind, work, inside = (
+        np.array(values[f"event_{name}"]) for name in ("kind", "work", "duration")
+    )
+    values |= {"event_kind": kind, "event_work": work, "event_duration": inside}
     spent = work[rows].sum(axis=2), inside[rows].sum(axis=2)
     kind[rows], work[rows], inside[rows] = 0, 0.0, 0.0
     kind[rows, 0], (work[rows, :, 0], inside[rows, :, 0]) = EventKind.UNKNOWN, spent

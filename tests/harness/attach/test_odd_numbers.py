@@ -80,7 +80,7 @@ def made_odd(payload: bytes, kind: int, chance: random.Random) -> tuple[bytes, s
     """Return a frame's payload with one odd number in place of another, and which; or no name."""
     value = chance.choice(ODD)
     if kind in ARRAYS:
-        entries = np.frombuffer(payload, ARRAYS[Frame(kind)]).copy()
+        entries: Any = np.frombuffer(payload, ARRAYS[Frame(kind)]).copy()
         if not entries.size:
             return payload, ""
         at, name = chance.randrange(entries.size), chance.choice([*(entries.dtype.names or ("",))])

@@ -71,6 +71,22 @@ def test_a_torn_file_is_good_up_to_its_last_whole_frame(
     assert "rank 1 end early" in said[0]
 
 
+def test_a_rank_whose_disk_was_full_says_so(folder: Path, tmp_path: Path) -> None:
+    """Its end is read behind a frame that is missing."""
+    ranks = two_ranks()
+    for each in ranks:
+        first = gmres(0, 5, work=5 * US, step=9 * US)
+        each.section(first).section(gmres(first.at, 6, work=5 * US, step=9 * US))
+        each.end(failure=28 * each.rank, finalized=True)
+    ranks[0].write(folder)
+    frames = framed(ranks[1].parts, 1)
+    (folder / "node-0000001.raw").write_bytes(b"".join([*frames[:6], *frames[7:]]))
+    said: list[str] = []
+    (file,) = convert(folder, tmp_path, report=said.append)
+    assert hindmost.open(file).bodies == 5
+    assert "rank 1 end early: No space left on device" in said[0]
+
+
 def test_every_flipped_byte_is_found(folder: Path) -> None:
     path = two_solves(folder) / "node-0000000.raw"
     whole = path.read_bytes()
