@@ -6,11 +6,13 @@
  * A loop of iterations of some calls. SHARED is a file of two numbers: iterations that are done, and the
  * kernel's number of a second thread, which sleeps. HOW: "for-ever"; a number of iterations, after which the
  * program goes on as it should; the same and a word for how it ends: "abort", "exit", "fail", "leave" (_exit),
- * "crash", "crash-apart" (in the second thread). */
+ * "crash", "crash-apart" (in the second thread), "minus" (exit with -1), "handler" (exit in the handler of a signal,
+ * whose stack is small). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +94,23 @@ static __attribute__((noinline)) void call_from(int depth) {
   MPI_Sendrecv(&a, 1, MPI_DOUBLE, 0, 0, &b, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void fail(int unused) {
+  (void)unused;
+  exit(5);
+}
+
+/* As those do that tell of a stack overflow. Below the handler's stack nothing is mapped. */
+static void exit_in_handler(void) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (8192 + page - 1) / page * page;
+  char *memory = mmap(NULL, page + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  stack_t stack = {.ss_sp = memory + page, .ss_size = size};
+  struct sigaction action = {.sa_handler = fail, .sa_flags = SA_ONSTACK};
+  mprotect(stack.ss_sp, size, PROT_READ | PROT_WRITE);
+  sigaltstack(&stack, NULL);
+  sigaction(SIGUSR1, &action, NULL);
+  raise(SIGUSR1);
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   int file = open(argv[1], O_RDWR), calls = argc > 3 ? atoi(argv[3]) : 20, nest = argc > 4 ? atoi(argv[4]) : 0;
@@ -112,6 +131,8 @@ int main(int argc, char **argv) {
   if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 3);
   if (!strcmp(how, "exit")) exit(0);
   if (!strcmp(how, "fail")) exit(5);
+  if (!strcmp(how, "minus")) exit(-1);
+  if (!strcmp(how, "handler")) exit_in_handler();
   if (!strcmp(how, "leave")) _exit(0);
   if (!strcmp(how, "crash")) *(volatile int *)8 = 1;
   if (!strcmp(how, "crash-apart")) __atomic_store_n(&crash_apart, 1, __ATOMIC_RELAXED), pause();

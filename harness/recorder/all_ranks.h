@@ -207,8 +207,9 @@ static int hear_all(int tag) {
 /* Another rank: what rank 0 answers; no if it does not announce itself, or has given up. */
 static int be_heard(int tag) {
   struct notice notice = {.size = attached.size};
-  int verdict = 0, done = 0;
+  int verdict = 0, done = 0, closed = 0;
   MPI_Request request;
+  MPI_Status status;
   name_job(notice.job, sizeof notice.job);
   int64_t until = system_now() + PATIENCE_NS, pause = 500000;
   for (;; rest(pause), pause = pause < 50000000 ? pause * 2 : pause) {
@@ -225,13 +226,15 @@ static int be_heard(int tag) {
   for (until = 0; !done; rest(100000)) {
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done || (until && system_now() < until)) continue;
-    if (until) {
+    if (closed) { /* a while ago, and nothing came */
+      PMPI_Cancel(&request);
+      PMPI_Wait(&request, &status);
+      PMPI_Test_cancelled(&status, &closed);
+      return closed ? 0 : verdict;
+    }
+    if (until) { /* what rank 0 sends when it has closed the board may be on its way */
       read_board(take_notice, &notice);
-      if (!*notice.token) { /* it was closed a while ago, and nothing came */
-        PMPI_Cancel(&request);
-        PMPI_Wait(&request, MPI_STATUS_IGNORE);
-        return 0;
-      }
+      closed = !*notice.token;
     }
     until = system_now() + PATIENCE_NS;
   }

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <ucontext.h>
 
 #include "raw_file.h"
 
@@ -317,7 +318,7 @@ struct ending {
                                 began that the program is in, or the last one ended */
 };
 
-static int exit_status = -1; /* that the program gave to exit; -1: it did not call it */
+static int exit_status = -1; /* with which the program called exit; -1: it did not */
 
 /* The last frame; it is tried also where one before it could not be written. */
 static void write_end(const struct ending *how) {
@@ -369,6 +370,35 @@ static void write_open_sections(int complete) {
   count_calls();
 }
 
+/* Calls a function, on a stack of its own if this thread is on that of a signal's handler, which may be small. Only
+ * between begin_writing and end_writing. */
+static void with_stack(void (*function)(void)) {
+#ifdef __GLIBC__
+  static char memory[1 << 18] __attribute__((aligned(64)));
+  static ucontext_t here, there;
+  stack_t stack;
+  if (!sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK && !getcontext(&there)) {
+    there.uc_stack.ss_sp = memory;
+    there.uc_stack.ss_size = sizeof memory;
+    there.uc_link = &here;
+    makecontext(&there, function, 0);
+    if (!swapcontext(&here, &there)) return;
+  }
+#endif
+  function();
+}
+
+static struct ending break_now;
+
+static void write_break(void) {
+  int in_other = syscall(SYS_gettid) != recorded_thread;
+  text_uses_spare = text_spare != NULL; /* the program's own handler may have come here, too */
+  may_ask_mpi = !in_other && open_call < 0;
+  if (!attached.ended) write_open_sections(!break_now.signal && break_now.aborted < 0 && !exit_status);
+  break_now.other_thread = break_now.signal && in_other;
+  write_end(&break_now);
+}
+
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize, which may have begun. A program
  * that gave 0 to exit had left its loop. */
 static void attach_break(int64_t aborted, int signal) {
@@ -376,10 +406,8 @@ static void attach_break(int64_t aborted, int signal) {
   if (!attached.on || !attached.begun || getpid() != attached.pid || raw.closed) return;
   int64_t since_ns = attached.finalizing ? attached.finalizing : read_ns;
   if (!begin_writing(&before)) return;
-  text_uses_spare = text_spare != NULL; /* the program's own handler may have come here, too */
-  if (!attached.ended) write_open_sections(!signal && aborted < 0 && !exit_status);
-  int other_thread = syscall(SYS_gettid) != recorded_thread;
-  write_end(&(struct ending){0, signal, signal && other_thread, aborted, since_ns});
+  break_now = (struct ending){.signal = signal, .aborted = aborted, .since_ns = since_ns};
+  with_stack(write_break);
   end_writing(&before);
 }
 
@@ -405,7 +433,7 @@ __attribute__((destructor)) static void leave_process(void) {
 #ifdef __GLIBC__
 static void note_status(int status, void *unused) {
   (void)unused;
-  exit_status = status;
+  exit_status = status & 0xff; /* as the system has it: -1 is 255 */
 }
 
 static void note_exits(void) {
@@ -419,7 +447,7 @@ static void note_exits(void) {}
 #ifndef HINDMOST_LINKED
 /* Ends of the process that call no destructor. */
 __attribute__((noreturn)) static void end_here(int status) {
-  exit_status = status;
+  if (getpid() == attached.pid) exit_status = status & 0xff; /* a child of vfork has its parent's memory */
   attach_break(-1, 0);
   for (;;) syscall(SYS_exit_group, status);
 }

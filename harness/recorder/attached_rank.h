@@ -123,7 +123,10 @@ static void write_clock(void) {
   hindmost_clock_offset(PMPI_Comm_c2f(attached.own), CLOCK_TRIPS, &offset, &uncertainty, &clock.own_ns);
   clock.root_ns = clock.own_ns + offset;
   clock.round_trip_ns = 2 * uncertainty;
+  sigset_t before;
+  if (!begin_writing(&before)) return;
   raw_frame(RAW_CLOCK, &clock, sizeof clock);
+  end_writing(&before);
 }
 
 static void attach_arm(MPI_Comm comm, int size);
@@ -362,6 +365,8 @@ static void write_records(int64_t from, int64_t to) {
   if (record_contexts) raw_frame(RAW_PART_CONTEXTS, record_contexts + from, (size_t)(to - from) * sizeof(uint32_t));
 }
 
+static int may_ask_mpi = 1; /* not in a call of the program, whose handler may have come, nor in another thread */
+
 /* The frames of the section; `written`: records of it that are in the file already. */
 static void end_section(struct text *text, MPI_Comm communicator, int64_t written, struct extent to, int complete) {
   const int64_t most = RAW_MOST_BYTES / (int64_t)sizeof(struct record);
@@ -382,7 +387,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
     int32_t peer, pad;
     int64_t messages, bytes;
   } edges[PEERS];
-  int count = complete ? hindmost_peers(PMPI_Comm_c2f(communicator), PEERS, ranks, messages, bytes) : -1;
+  int count = complete && may_ask_mpi ? hindmost_peers(PMPI_Comm_c2f(communicator), PEERS, ranks, messages, bytes) : -1;
   for (int i = 0; i < count; i++) {
     edges[i].peer = ranks[i];
     edges[i].messages = messages[i];

@@ -153,7 +153,7 @@ static void write_options(void) {
     if (word[0] == '-') word++;
     text_add(&text, text.size > 1 ? "," : "");
     text_quoted(&text, word);
-    struct text joined = {0};
+    struct text joined = {.apart = 1};
     while ((next = strtok_r(NULL, " ", &rest)) && !(next[0] == '-' && isalpha((unsigned char)next[1])))
       text_add(&joined, joined.size ? " %s" : "%s", next);
     text_add(&text, ":");

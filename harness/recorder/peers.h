@@ -36,18 +36,20 @@ static inline void peer_add(int at, int64_t messages, int64_t bytes) {
   peers[at].bytes += bytes;
 }
 
+/* What a program gives to MPI may be wrong, and its own error handler take that: MPI must not find it here. */
 static int64_t bytes_of(int64_t n, MPI_Datatype type) {
   int size = 0;
-  return PMPI_Type_size(type, &size) || size < 0 ? 0 : n * size;
+  return type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) || size < 0 ? 0 : n * size;
 }
 
-/* Translates a rank from one communicator to another; MPI_UNDEFINED if it is not a member. */
+/* Translates a rank from one communicator to another; MPI_UNDEFINED if it is not a member, or none. */
 static int rank_in(MPI_Comm from, int to, MPI_Comm into) {
   MPI_Group theirs, ours;
-  int inter = 0, rank = MPI_UNDEFINED;
+  int inter = 0, size = 0, rank = MPI_UNDEFINED;
   if (PMPI_Comm_test_inter(from, &inter)) return MPI_UNDEFINED;
   if (inter ? PMPI_Comm_remote_group(from, &theirs) : PMPI_Comm_group(from, &theirs)) return MPI_UNDEFINED;
-  if (!PMPI_Comm_group(into, &ours)) {
+  PMPI_Group_size(theirs, &size);
+  if (to >= 0 && to < size && !PMPI_Comm_group(into, &ours)) {
     if (PMPI_Group_translate_ranks(theirs, 1, &to, ours, &rank)) rank = MPI_UNDEFINED;
     PMPI_Group_free(&ours);
   }
@@ -142,7 +144,7 @@ static struct communicator *communicator_of(MPI_Comm c) {
   for (uint32_t i = 0; i < COMMUNICATORS; i++) {
     struct communicator *entry = &communicators[(first + i) % COMMUNICATORS];
     if (entry == communicators) continue;
-    if (!entry->used) *entry = (struct communicator){.handle = c, .used = 1};
+    if (!entry->used && !__atomic_exchange_n(&entry->used, 1, __ATOMIC_ACQ_REL)) entry->handle = c; /* any thread comes here */
     if (entry->handle == c) return last = entry;
   }
   return NULL;
@@ -151,7 +153,7 @@ static struct communicator *communicator_of(MPI_Comm c) {
 /* Numbers a communicator after its parent, and which of its children it is. */
 static void number_communicator(MPI_Comm parent, MPI_Comm child) {
   struct communicator *from = communicator_of(parent), *made;
-  uint32_t place = from ? ++from->children : 0;
+  uint32_t place = from ? __atomic_add_fetch(&from->children, 1, __ATOMIC_RELAXED) : 0;
   if (child != MPI_COMM_NULL && (made = communicator_of(child)) && from) made->number = (uint16_t)(mixed(from->number, place) >> 48 | 1);
 }
 
@@ -161,8 +163,11 @@ static void forget_communicator(MPI_Comm c) {
   relation_of(c, MPI_COMM_NULL);
   struct communicator *entry = communicator_of(c);
   if (!entry || entry == communicators) return;
-  free(entry->world);
-  *entry = (struct communicator){.handle = MPI_COMM_NULL, .used = 1};
+  uint16_t *world = entry->world;
+  entry->handle = MPI_COMM_NULL;
+  entry->world = NULL;
+  entry->size = entry->number = entry->children = 0;
+  free(world);
 }
 
 /* A message as a record has it: the other rank in MPI_COMM_WORLD, and above it the channel, which stands for

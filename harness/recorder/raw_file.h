@@ -43,9 +43,9 @@ static int begin_writing(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, before);
-  int waited_ms = 0;
+  const int64_t until = system_now() + WRITER_PATIENCE_MS * INT64_C(1000000); /* a nap may last much longer than it should */
   while (__atomic_exchange_n(&raw.busy, 1, __ATOMIC_ACQUIRE)) {
-    if (waited_ms++ == WRITER_PATIENCE_MS) goto not_now;
+    if (system_now() > until) goto not_now;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
   if (!raw.closed) return 1;
@@ -123,15 +123,17 @@ static void raw_close(void) {
 struct text {
   char *at;
   size_t size, room;
+  int apart; /* in memory of its own, beside another text */
 };
 
 enum { SPARE_BYTES = 32 << 20 };
-static char *text_spare; /* SPARE_BYTES for the texts of a signal's handler, which must not ask for memory */
-static int text_uses_spare;
+static char *text_spare; /* SPARE_BYTES for what is written between begin_writing and end_writing: a thread whose signal's
+                            handler waits for that may hold malloc's lock */
+static int text_uses_spare; /* in what may be a signal's handler */
 
 static int text_room(struct text *text, size_t more) {
   if (text->size + more + 1 <= text->room) return 1;
-  if (text_uses_spare) {
+  if (text_spare && !text->apart) {
     text->at = text_spare;
     text->room = SPARE_BYTES;
     return text->size + more + 1 <= text->room;

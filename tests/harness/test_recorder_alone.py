@@ -60,6 +60,8 @@ def run_of(stub: Path, folder: Path, how: str) -> tuple[Run, int, list[str]]:
         ("", 0, ""),
         ("exit", 0, ""),
         ("fail", 5, "rank 0 called exit with 5"),
+        ("minus", 255, "rank 0 called exit with 255"),
+        ("handler", 5, "rank 0 called exit with 5"),
         ("abort", 3, "rank 0 was ended by MPI_Abort 3"),
         ("crash", -11, "rank 0 crashed (SIGSEGV)"),
         ("crash-apart", -11, "rank 0 crashed in another thread than the recorded one (SIGSEGV)"),

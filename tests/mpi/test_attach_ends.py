@@ -76,6 +76,15 @@ def test_a_loop_is_written_in_parts(ends: Path, tmp_path: Path) -> None:
     )
 
 
+def test_calls_that_mpi_refuses_are_left_to_the_program(ends: Path, tmp_path: Path) -> None:
+    """It has said that MPI returns its errors: what the recorder asks must not be one."""
+    done = attach("--", ends, "wrong", "20", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    assert len(run.durations) == 39
+    close_books(run)
+
+
 def test_a_program_that_is_killed_at_once(ends: Path, tmp_path: Path) -> None:
     done = attach("--", ends, "kill", "1", folder=tmp_path)
     assert done.returncode == -9

@@ -1,11 +1,23 @@
 /* A loop of which one rank, the last by default, does what its argument says in a step: "segv", "kill",
- * "abort", "exit", "sleep" or nothing; with "uneven" it makes one call more in each. There are marks, but for
- * "uneven" and "unmarked". ends HOW [STEP [RANK [MICROSECONDS]]] */
+ * "abort", "exit", "sleep", "wrong" or nothing; with "uneven" it makes one call more in each. There are marks, but
+ * for "uneven" and "unmarked". ends HOW [STEP [RANK [MICROSECONDS]]] */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Calls that MPI refuses, which the program's error handler takes. */
+static void call_wrongly(void) {
+  MPI_Comm own;
+  int error = 0, nowhere = 1 << 28;
+  MPI_Comm_dup(MPI_COMM_SELF, &own);
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+  if (!MPI_Send(&error, 1, MPI_INT, nowhere, 0, own)) exit(1);
+  if (!MPI_Send(&error, 1, MPI_DATATYPE_NULL, 0, 0, own)) exit(2);
+  if (!MPI_Bcast(&error, 1, MPI_INT, nowhere, own)) exit(3);
+  MPI_Comm_free(&own);
+}
 
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "well";
@@ -27,6 +39,7 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 3);
     if (!strcmp(how, "exit")) exit(5);
     if (!strcmp(how, "sleep")) sleep(100);
+    if (!strcmp(how, "wrong")) call_wrongly();
   }
   MPI_Finalize();
   return 0;

@@ -55,5 +55,6 @@ int main(int argc, char **argv) {
   }
   if (!rank) printf("%d steps, told by %s%s%s\n", step, ways & 1 ? "signal " : "", ways & 2 ? "file " : "", ways & 4 ? "asked" : "");
   MPI_Finalize();
+  if (HINDMOST_TIME_LEFT() < -100.0) return 1; /* no error of MPI, though it has ended */
   return 0;
 }
