@@ -19,6 +19,7 @@ from tests.programs.attaching import PROGRAMS, compiled, compiled_fortran, envir
 import hindmost
 from hindmost.harness.attach.loops import PAUSE
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
+from hindmost.harness.recorder.library import Flag
 from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, line_of, merged
 from hindmost.harness.stack import current_stack
 
@@ -122,11 +123,13 @@ class Named:
             contexts = section.array(Frame.CONTEXTS)
             assert contexts.all()
             records = section.array(Frame.RECORDS)
-            for what, context in zip(records["what"].tolist(), contexts.tolist(), strict=True):
-                if what < 0:
-                    names = [self.frame(table, at) for at in table.chain(context).tolist()]
-                    inside = names[names.index("main") :] if "main" in names else names
-                    counts[*inside, self.raw.program.call_names[-1 - what]] += 1
+            # A call of several messages has a record for each, of which all but one are further.
+            calls = (records["what"] < 0) & ((records["flags"] & Flag.FURTHER) == 0)
+            numbers, contexts = records["what"][calls], contexts[calls]
+            for what, context in zip(numbers.tolist(), contexts.tolist(), strict=True):
+                names = [self.frame(table, at) for at in table.chain(context).tolist()]
+                inside = names[names.index("main") :] if "main" in names else names
+                counts[*inside, self.raw.program.call_names[-1 - what]] += 1
         return counts
 
 

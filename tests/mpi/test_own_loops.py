@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from tests.conftest import starter
 from tests.mpi.parts import replayed_parts
@@ -245,7 +247,13 @@ def test_events_of_own_loops(loops: dict[str, Run], name: str) -> None:
     kinds = run.variable("event_kind")
     last = ITERATIONS - 1 if name == "between" else ITERATIONS
     for row in kinds[1:last].tolist():  # in the first one mpi4py may make itself a communicator
-        assert [each for each in row if each != EventKind.NONE] == EVENTS[name]
+        # Messages with work between them, as on a busy machine, are events of their own.
+        events = [
+            kind
+            for before, kind in pairwise([EventKind.NONE, *row])
+            if kind != EventKind.NONE and not (kind == before and kind in (SEND, RECEIVE))
+        ]
+        assert events == EVENTS[name]
     edges = sorted(zip(run.edges.source.tolist(), run.edges.target.tolist(), strict=True))
     if SEND not in EVENTS[name]:
         assert edges == []

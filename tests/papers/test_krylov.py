@@ -189,7 +189,7 @@ def models_of(told: Told, file: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "variants",
     [
-        {"ranks": (16, 8, 4)},
+        {"ranks": (4, 8, 16)},
         {"unknowns": (10**5, 10**6, 10**7)},
         {"solver": ("gmres", "pgmres", "bcgs", "pipebcgs")},
         {"host": ("theta", "daint")},
