@@ -21,7 +21,7 @@ pytestmark = pytest.mark.mpi
 SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
 
 THREADS = """
-import json, threading
+import json, threading, time
 import numpy as np
 import hindmost
 hindmost.listen()
@@ -48,6 +48,8 @@ with hindmost.record("threads.h5", comm) as recorder:
             comm.Allreduce(MPI.IN_PLACE, total)
             if step % 20 == 0:
                 other.send(True, 1 - comm.rank)
+                while heard <= step // 20:  # until the thread has the other rank's
+                    time.sleep(1e-4)
 other.send(False, 1 - comm.rank)
 thread.join()
 state = State(load())

@@ -95,8 +95,6 @@ def test_the_loop_of_time_steps_is_known_while_the_program_runs(
         assert page.handler(signal.SIGUSR1) is Handler.OF_PROGRAM
         assert page.handler(signal.SIGUSR2) is Handler.OF_RECORDER
         assert page["pid"] == process.pid
-        assert watcher.iterations is not None
-        assert watcher.iterations.checkpoints.count > 0
     finally:
         (tmp_path / "STOP").touch()
         process.wait(PATIENCE_S)
