@@ -92,7 +92,7 @@ def recording_of(
     records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
     if raw.program.version < OTHER_RANKS:
         receipts = (records["what"] < 0) & (records["phase"] == MPI_PHASES.index("halo"))
-        records["flags"][receipts] &= 0xFF & ~Flag.GROUP
+        records["flags"][receipts] &= np.uint8(0xFF & ~Flag.GROUP)
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,

@@ -214,7 +214,8 @@ def strange_records(
     what, phase = records["what"], records["phase"]
     strange = (what < -calls) | ((what == 0) & (not injecting))
     strange |= (what > 0) & ~np.isin(what, MARKS)
-    return strange, (phase < 0) | (phase >= phases), (records["flags"] & ~FLAGS) != 0
+    flags = records["flags"].astype(np.int64)
+    return strange, (phase < 0) | (phase >= phases), (flags & ~FLAGS) != 0
 
 
 def known_contexts(

@@ -226,7 +226,7 @@ def messages_of(
     found["found"] = among(calls[at], classes, PROBES) if at.size else False
     own = calls[whole].copy()
     found["at_s"] = np.where(found["sent"], own["begin_ns"][owner[at]], own["end_ns"][owner[at]])
-    own["flags"][owner[unknown]] &= 0xFF & ~Flag.GROUP
+    own["flags"][owner[unknown]] &= np.uint8(0xFF & ~Flag.GROUP)
     own["count"][owner[unknown]] = 0
     if ranks is not None and at.size:
         found["rank"] = [ranks.get(each, -1) for each in found["rank"].tolist()]
