@@ -85,7 +85,9 @@ class CommonClock:
         offset = significant(before)
         drift = after.offset_ns - before.offset_ns
         if abs(drift) <= before.uncertainty_ns + after.uncertainty_ns:
-            return np.multiply(instant_ns - (self.zero_ns - offset), 1e-9, dtype=np.float64)
+            # A damaged offset may leave the range of the instants.
+            shift = min(max(self.zero_ns - offset, -(1 << 62)), 1 << 62)
+            return np.multiply(instant_ns - shift, 1e-9, dtype=np.float64)
         share = (instant_ns - before.at_ns) / (after.at_ns - before.at_ns)
         corrected = instant_ns - self.zero_ns + before.offset_ns + share * drift
         return np.multiply(corrected, 1e-9, dtype=np.float64)

@@ -128,8 +128,8 @@ def test_calls_in_a_row_need_all_their_messages() -> None:
     calls["end_ns"] = calls["begin_ns"] + 50
     calls["what"] = [-1, -1, -1, -2, -1, -2, -2, -1]
     calls["flags"] = Flag.GROUP
-    calls["flags"][1] |= Flag.FURTHER  # two messages of the second call
-    calls["flags"][[3, 5, 6]] |= Flag.SENT
+    calls["flags"][1] |= np.uint8(Flag.FURTHER)  # two messages of the second call
+    calls["flags"][[3, 5, 6]] |= np.uint8(Flag.SENT)
     calls["count"] = [1, 2, 4, 9, NOBODY, 8, 8, 4]
     calls["channel"] = np.arange(8)
     begin, end = np.array([0]), np.array([800])
