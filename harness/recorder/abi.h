@@ -5,6 +5,12 @@
 #include <mpi.h>
 #include <stdint.h>
 
+#ifdef MPI_ABI_VERSION /* the standard ABI of MPI 5 leaves Fortran's handles to the bindings */
+typedef int MPI_Fint;
+#define MPI_Comm_f2c MPI_Comm_fromint
+#define PMPI_Comm_c2f PMPI_Comm_toint
+#endif
+
 /* The first phases of a body in the run file; a body's rest is local. */
 enum phase { HALO, WAIT, POST, OTHER, PHASES };
 

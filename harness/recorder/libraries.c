@@ -54,13 +54,16 @@ static void refuse_another_mpi(void) {
 #else
 #define COMPILED_FOR "MPICH or another"
 #endif
+
 static void refuse_linked_mpi(void) {
+#ifndef MPI_ABI_VERSION /* whichever library has that ABI */
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int size = 0;
   PMPI_Get_library_version(library, &size);
   if (!strncmp(library, "Open MPI", 8) == !strcmp(COMPILED_FOR, "Open MPI")) return;
   library[strcspn(library, "\t\n,:")] = 0;
   refuse_mpi(COMPILED_FOR, library);
+#endif
 }
 
 #ifdef HINDMOST_LINKED

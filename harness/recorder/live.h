@@ -6,7 +6,8 @@
 #include <fcntl.h>
 #pragma once
 
-#include <mpi.h>
+#include "abi.h"
+
 #include <stddef.h>
 #include <stdint.h>
 enum {

@@ -4,7 +4,8 @@
  * communicator is freed. If the table is full, sends are counted as unknown. */
 #pragma once
 
-#include <mpi.h>
+#include "abi.h"
+
 #include <stdint.h>
 enum { PEERS = 1 << 12, NO_PLACE = -1, NO_PEER = -2, TOPOLOGY = -1000 };
 static struct peer {

@@ -1,7 +1,8 @@
 /* Begins and ends sessions, and what Python asks of the recorder. */
 #pragma once
 
-#include <mpi.h>
+#include "abi.h"
+
 #include <stdint.h>
 
 static int recorded_thread; /* the kernel's number of the thread that began the last session */

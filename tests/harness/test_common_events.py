@@ -306,8 +306,8 @@ def bodies_of(done: list[tuple[int, float, float, Call]]) -> RankBodies:
     noted = np.zeros(len(records), RECORD)
     for row, record in zip(noted, records, strict=True):
         row["begin_ns"], row["end_ns"] = (round(each * 1e9) for each in record[:2])
-        for name, value in zip((RECORD.names or ())[2:], record[2:], strict=True):
-            row[name] = value
+        for field, value in zip((RECORD.names or ())[2:], record[2:], strict=True):
+            row[field] = value
     # A body begins where the one before it ended: just after its last call.
     border = np.rint(begins * 1e9).astype(np.int64)
     border[1:] += 1
