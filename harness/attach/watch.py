@@ -89,6 +89,11 @@ class LoopIterations:
         """Iterations that have ended."""
         return self.next.observed
 
+    @property
+    def begun(self) -> int:
+        """Iterations that have begun."""
+        return self.count + (self.begin_ns is not None)
+
     def effective(self, now_ns: float) -> float:
         """Return how many iterations share the loop's time, the running one among them.
 
@@ -106,7 +111,8 @@ class LoopIterations:
                 return
             measured_s = max(1e-9, (begin_ns - self.begin_ns) * NS)
             level_s = self.next.level if self.count > 2 else measured_s
-            self.checkpoints.observe(written_bytes - self._written_bytes, measured_s, level_s)
+            written = written_bytes - self._written_bytes
+            self.checkpoints.observe(written, measured_s, level_s, ended_s=begin_ns * NS)
             self.next.observe(measured_s)
             self._last_s.append(measured_s)
         self.begin_ns, self._written_bytes = begin_ns, written_bytes
@@ -125,6 +131,8 @@ class LoopWatcher:
         Of the loop that iterates; None while none is known.
     name : str
         Of that loop.
+    is_marked : bool
+        Whether the program marks the ends of its iterations.
     """
 
     def __init__(self, page: PairsPage) -> None:
@@ -140,6 +148,7 @@ class LoopWatcher:
         self._slots: NDArray[np.int64] = np.empty(0, np.int64)
         self.iterations: LoopIterations | None = None
         self.name = ""
+        self.is_marked = False
 
     def follow(self, path: Path) -> None:
         """Name the raw file of the first rank's node."""
@@ -163,6 +172,7 @@ class LoopWatcher:
         if chosen is self.iterations or chosen.count < ITERATIONS:
             return False
         self.iterations, self.name = chosen, name
+        self.is_marked = chosen is self._iterations.get(BY_PROGRAM)
         return True
 
     def _look_at_code(self) -> None:
