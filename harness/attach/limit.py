@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Thread
-from typing import Generic, TypeVar
 
 from hindmost.errors import DataError, UsageError
+from hindmost.harness.attach.background import Background
 from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.batch_job import job_left_s
 from hindmost.harness.runfile.time_left import TimeUse, time_use_of
 from hindmost.text import parse_duration, seconds
 
-T = TypeVar("T")
 LAG = 1
 """Iterations that begin after a program is told, where nothing was learnt of it."""
 END_S = 30.0
@@ -108,23 +104,6 @@ def seconds_of(option: str, text: str) -> float:
         raise UsageError(f"{option} {text}: {error}") from None
 
 
-class Background(Generic[T]):
-    """The answer to a question that may take long; nobody waits for it."""
-
-    def __init__(self, ask: Callable[[], T]) -> None:
-        self._answers: deque[T] = deque(maxlen=1)
-        Thread(target=lambda: self._answers.append(ask()), daemon=True).start()
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether there is an answer that was not taken."""
-        return bool(self._answers)
-
-    def take(self) -> T | None:
-        """Return the answer once it is there, and only once."""
-        return self._answers.pop() if self._answers else None
-
-
 @dataclass(slots=True, kw_only=True)
 class Limit:
     """When the time of the program is up; a job is asked for it anew before that.
@@ -165,7 +144,9 @@ class Limit:
         now_s = time.monotonic()
         if free_s < ASK_AHEAD_S and now_s >= self._asked_s + ASK_EVERY_S:
             self._asked_s, self._answer = now_s, Background(end_of_job_s)
-        end_s = self._answer.take() if self._answer is not None else None
+        if self._answer is None or not self._answer.is_answered:
+            return 0.0
+        end_s, self._answer = self._answer.answer(), None
         if end_s is None or abs(end_s - self.end_s) < CHANGED_S:
             return 0.0
         moved_s, self.end_s = end_s - self.end_s, end_s

@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from hindmost.harness.attach.background import Background
 from hindmost.harness.attach.limit import (
     MAX_LAG,
-    Background,
     KeptFree,
     Limit,
     StopRequest,
@@ -123,7 +123,7 @@ class ProgramWatch:
                 self._last_run = Background(lambda: last_time_use(self._out, folder))
         if self._last_run is not None and self._last_run.is_answered:
             assert self.request is not None
-            self._kept = KeptFree.of(self.request.end_s, self._last_run.take())
+            self._kept = KeptFree.of(self.request.end_s, self._last_run.answer())
             self._last_run = None
         if self.page["pid"] and self._watcher.poll():
             self._band, self._stride, self._is_announced = [], 1, False
@@ -198,7 +198,8 @@ class ProgramWatch:
 
     def _plain(self, limit: Limit) -> StopDecision:
         at_s, share = time.monotonic() - self._begin_s, self._plain_share(limit)
-        if not self._was_quiet and at_s >= min(QUIET_S, QUIET_SHARE * limit.limit_s):
+        quiet_s = min(QUIET_S, QUIET_SHARE * limit.limit_s)
+        if not self._was_quiet and not self._is_learning and at_s >= quiet_s:
             self._was_quiet = True
             self._say(
                 "No loop of the program is known yet. If none will be, it is told to stop after "

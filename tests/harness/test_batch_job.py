@@ -68,7 +68,7 @@ def test_what_a_real_qstat_said(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = answers.read("openpbs-23.06.txt")["one runs, one waits, one never was"]
     answers.replay(monkeypatch, batch_job, seen)
     began_s = time.mktime((2026, 11, 26, 15, 5, 47, 0, 0, -1))
-    monkeypatch.setattr(batch_job.time, "time", lambda: began_s + 30.0)
+    monkeypatch.setattr("hindmost.harness.batch_job.time.time", lambda: began_s + 30.0)
     monkeypatch.setattr(batch_job, "process_age_s", lambda: 10.0)
     assert pbs_left_s("0.n0") == 570.0  # of 10 minutes
 
