@@ -98,7 +98,7 @@ static void ask_first_rank(double answer[2]) {
   answer[0] = 0, answer[1] = INFINITY;
   if (pairs_page) {
     answer[0] = (double)pairs_page->must_stop;
-    answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
+    if (pairs_page->end_ns != INT64_MAX) answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
   }
   if (attached.on && attached.begun && attached.own != MPI_COMM_NULL) /* so on all ranks, or none; not behind MPI_Finalize */
     PMPI_Bcast(answer, 2, MPI_DOUBLE, 0, attached.own);

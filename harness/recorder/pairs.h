@@ -27,7 +27,7 @@ struct iteration_mark {
 static struct pairs_page {
   int64_t pid, pairs, marks, context; /* context: of the last call */
   int64_t left_out;                   /* pairs that found no room */
-  int64_t end_ns, must_stop;          /* from the watcher: when time is up, and whether the program is told */
+  int64_t end_ns, must_stop;          /* from the watcher: when time is up (INT64_MAX: never), and whether the program is told */
   int64_t handler[SIGNALS];           /* by number of the signal */
   struct context_pair pair[PAIRS];
   struct iteration_mark mark[ITERATION_MARKS];
