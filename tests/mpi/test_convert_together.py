@@ -56,7 +56,7 @@ MADE = {**{name: make for name, (make, _) in PROGRAMS.items()}, "on some ranks":
 
 
 def test_processes_share_the_ranks_of_a_program(tmp_path: Path) -> None:
-    alone: dict[str, dict[str, object]] = {}
+    alone: dict[str, object] = {}
     for number, make in enumerate(MADE.values()):
         for size in SIZES:
             write_all(make(), tmp_path / size / f"app{number}-0.raw")
