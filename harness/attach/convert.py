@@ -39,6 +39,7 @@ from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.time_left import NOTE
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, warn, warn_lines
 from hindmost.printable import one_line, shell_word
@@ -249,7 +250,7 @@ def locked(folder: Path) -> Iterator[None]:
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        notes = (folder / JOURNAL, folder / UNUSABLE)
+        notes = (folder / JOURNAL, folder / UNUSABLE, folder / NOTE, folder / f".{NOTE}")
         for path in (*folder.glob(PATTERN), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()

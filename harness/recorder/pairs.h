@@ -23,7 +23,7 @@ enum { NO_HANDLER, IGNORED, OF_RECORDER, OF_PROGRAM };
 static struct pairs_page {
   int64_t pid, pairs, marks, context; /* context: of the last call */
   int64_t left_out;                   /* pairs that found no room */
-  int64_t end_ns, must_stop;          /* from the watcher: when time is up, and whether the program is told */
+  int64_t end_ns, must_stop;          /* from the watcher: when time is up (INT64_MAX: never), and whether the program is told */
   int64_t handler[SIGNALS];           /* by number of the signal */
   struct context_pair pair[PAIRS];
   struct iteration_mark mark[ITERATION_MARKS];
@@ -118,7 +118,7 @@ static void ask_first_rank(double answer[2]) {
   answer[0] = 0, answer[1] = INFINITY;
   if (pairs_page) {
     answer[0] = (double)pairs_page->must_stop;
-    answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
+    if (pairs_page->end_ns != INT64_MAX) answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
   }
   if (attached.on && attached.begun && attached.own != MPI_COMM_NULL) /* so on all ranks, or none; not behind MPI_Finalize */
     PMPI_Bcast(answer, 2, MPI_DOUBLE, 0, attached.own);
