@@ -32,15 +32,15 @@ from hindmost.harness.attach.odd_numbers import (
     usable_places,
 )
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
-from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile.checksum import BLOCK_BYTES
 from hindmost.harness.runfile.contexts import NOWHERE, CallContexts, Module, PythonCode
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 
 T = TypeVar("T")
-VERSION = 3
-"""Of raw files; a later one is refused."""
+VERSION = 4
+"""Of raw files; another one is refused."""
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
 PATTERN = "node-*.raw"
@@ -493,6 +493,9 @@ def read_rank(file: RawFile, rank: int, frames: Frames) -> RawRank:
 def program_at(data: mmap.mmap, at: Span, rank: int, odd: list[str]) -> Program:
     """Return what a frame of a rank says of its program; raises a ValueError."""
     found = usable(Program, json_at(data, at), odd)
+    strange = {*found.call_classes} - CallClass.__members__.keys()
+    if strange and found.version == VERSION:
+        raise ValueError(f"unknown classes of calls: {', '.join(sorted(strange))}")
     if found.rank != rank:
         odd.append(f"it calls itself rank {found.rank}")
     return replace(

@@ -184,7 +184,7 @@ def read_program(
     here = with_tables_of_others(here, communicator)
     facts = of_all(communicator, [(rank, RankFacts.of(raw)) for rank, raw in here.items()])
     of_rank = {rank: each.shared() for rank, each in sorted(facts)}
-    refuse_later(folder, of_rank)
+    refuse_other_versions(folder, of_rank)
     return RawProgram(
         folder=folder,
         ranks=of_rank,
@@ -257,13 +257,13 @@ def owners(sizes: Sequence[int], processes: int) -> NDArray[np.intp]:
     return np.searchsorted(first, np.arange(len(sizes)), side="right")
 
 
-def refuse_later(folder: Path, ranks: Mapping[int, RankFacts]) -> None:
-    """Refuse raw files of a later version, by name."""
-    version = min(each.program.version for each in ranks.values())
-    if version > VERSION:
+def refuse_other_versions(folder: Path, ranks: Mapping[int, RankFacts]) -> None:
+    """Refuse raw files of another version, by name; a damaged rank does not decide."""
+    version, _ = Counter(each.program.version for each in ranks.values()).most_common(1)[0]
+    if version != VERSION:
         raise UnreadableError(
-            f"{folder} follows version {version} of raw files; this hindmost reads up to "
-            f"{VERSION}. Install a newer hindmost to convert it."
+            f"{folder} follows version {version} of raw files; this hindmost reads version "
+            f"{VERSION}. Convert it with the hindmost that recorded it."
         )
 
 
