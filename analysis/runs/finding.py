@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Literal
 
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.analysis.show.table import WIDTH
-from hindmost.errors import DataError
 from hindmost.text import by_number, counted, unbroken
 
 Severity = Literal["note", "error"]
@@ -187,23 +185,3 @@ def run_files_in(paths: Iterable[Path]) -> list[Path]:
         for file in (sorted(path.rglob("*.h5"), key=by_number) if path.is_dir() else [path])
         if file.match("*.h5") and file.is_file()
     ]
-
-
-def findings_in(paths: Iterable[Path]) -> list[Finding]:
-    """Return the findings of run files, also of those in folders; a copy counts once.
-
-    Other files and damaged ones are skipped: their reader reports them, and copies.
-    """
-    files = run_files_in(paths)
-    if not files:  # other formats do not wait for HDF5
-        return []
-    from hindmost.analysis.runs.check import findings_of
-    from hindmost.analysis.runs.groups import group_runs
-    from hindmost.analysis.runs.read import why_twice
-    from hindmost.harness.runfile.reader import Run, open_run
-
-    runs: dict[str, Run] = {}
-    for file in files:
-        with suppress(DataError):
-            why_twice(runs, open_run(file))
-    return findings_of(group_runs(runs.values()), read_large=False)

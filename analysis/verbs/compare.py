@@ -20,10 +20,10 @@ from hindmost.analysis.readers.formats.run_history import case_of
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.remarks import SHOWN, few
+from hindmost.analysis.runs.check import findings_in
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     cautions,
-    findings_in,
     folded,
     run_files_in,
 )
