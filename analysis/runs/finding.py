@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,8 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from hindmost.analysis.show.page import Caution, Part
-from hindmost.analysis.show.table import WIDTH
-from hindmost.text import by_number, counted, unbroken
+from hindmost.text import by_number, counted
 
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
@@ -20,6 +18,8 @@ MATTERS = 0.05
 """Share from which on it is worth advice and a headline."""
 SPOILS = 0.10
 """Share above which what is in doubt allows no conclusion."""
+DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
+"""Codes of findings that call for a repeat before conclusions."""
 MOST_SHOWN = 2
 """Findings below a table; ``hindmost check`` lists all."""
 ON_PURPOSE = ("injected-noise", "interference")
@@ -126,22 +126,6 @@ def cautions(
         what = f"{counted(more, 'more finding')} and advice" if more else "advice"
         lines.append(f"In doubt: {named}. 'hindmost check' has {what}.")
     return lines
-
-
-def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
-    """Break lines of words for a terminal, but none between a number and what it counts."""
-    return [
-        part.replace("\u00a0", " ")
-        for each in lines
-        for part in textwrap.wrap(
-            unbroken(each),
-            WIDTH,
-            initial_indent=indent,
-            subsequent_indent=f"{indent}    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    ]
 
 
 def of_file(findings: Iterable[Finding], file: Path | str) -> list[Finding]:

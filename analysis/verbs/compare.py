@@ -24,10 +24,10 @@ from hindmost.analysis.runs.check import findings_in
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     cautions,
-    folded,
     run_files_in,
 )
 from hindmost.analysis.runs.sides import Sides, sides_of
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.history import add_selection

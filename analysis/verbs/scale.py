@@ -15,9 +15,9 @@ from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     Finding,
     cautions,
-    folded,
     run_files_in,
 )
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import DataError, UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text

@@ -17,10 +17,11 @@ from scipy import special
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
-from hindmost.analysis.runs.finding import Finding, folded
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import scaled, without_cores
 from hindmost.analysis.whatif.baseline import Baseline, baselines
