@@ -104,13 +104,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="machine file of the recording machine ('hindmost probe network'): how messages "
-        "divide into latency and bytes",
+        "divide into latency and bytes; with --ranks, its noise ('hindmost probe noise') is in "
+        "place of the recorded one",
     )
     parser.add_argument(
         "--noise",
         metavar="LAW",
         help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
-        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
+        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}. With --ranks, a "
+        "law is in place of the recorded noise",
     )
     parser.add_argument(
         "--progress",
