@@ -347,7 +347,7 @@ MAX_NAMED = 5
 class AgreedIterations:
     """Which iterations are in the file.
 
-    Ranks tell each other sums over ranks, a number for each iteration: no rank gets what each of the
+    Ranks tell each other sums over ranks, a number for each iteration: none gets what each of the
     others did.
 
     Attributes

@@ -75,7 +75,8 @@ def test_those_that_all_finished_are_kept() -> None:
 
 
 def test_many_that_raised_are_counted() -> None:
-    ranks = [([], dict.fromkeys(range(at, 90, 2), "E"), 90) for at in (0, 1)]
+    none: list[int] = []
+    ranks = [(none, dict.fromkeys(range(at, 90, 2), "E"), 90) for at in (0, 1)]
     (first, second), _ = agreed(ranks)
     assert first.why_missing == second.why_missing
     assert "iteration 4 raised E on rank 0; 85 further iterations raised; it" in first.why_missing
