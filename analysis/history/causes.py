@@ -24,7 +24,7 @@ from hindmost.analysis.readers.formats.run_history import DISTURBANCES, LONGEST,
 from hindmost.harness.runfile.bodies import IN_MPI
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
-from hindmost.models.results import difference_interval
+from hindmost.models.inference import difference_interval
 from hindmost.text import first_of
 
 NIGHTS = 20
