@@ -53,6 +53,8 @@ class Circumstances:
         Where in the source the iterations are.
     iterations, ranks : int
         0 if unknown.
+    load : float or None
+        Runnable tasks of the host for each of its cores, before the run.
     longest : mapping
         Timer to the rank that takes longest in it.
     places : mapping
@@ -66,6 +68,7 @@ class Circumstances:
     place: str = ""
     iterations: int = 0
     ranks: int = 0
+    load: float | None = None
     longest: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
 
