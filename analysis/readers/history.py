@@ -57,6 +57,8 @@ class Circumstances:
         Runnable tasks of the host for each of its cores, before the run.
     longest : mapping
         Timer to the rank that takes longest in it.
+    repositories : mapping
+        Name of a repository to the address of its page.
     places : mapping
         Timer to its place in the source, with lines.
     """
@@ -71,6 +73,7 @@ class Circumstances:
     load: float | None = None
     longest: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
+    repositories: Mapping[str, str] = field(default_factory=dict)
 
 
 NOT_KNOWN = Circumstances()

@@ -174,8 +174,9 @@ def circumstances_of(run: Run, parts: RunParts) -> Circumstances:
 def _load(machine: Mapping[str, Any]) -> float | None:
     """Return how many tasks each core of the host had to run before the run; None if unknown."""
     load, cores = machine.get("load_before"), machine.get("cores")
-    known = isinstance(load, int | float) and isinstance(cores, int) and cores > 0
-    return float(load) / cores if known else None
+    if isinstance(load, int | float) and isinstance(cores, int) and cores > 0:
+        return float(load) / cores
+    return None
 
 
 def _commits(run: Run) -> dict[str, str]:
