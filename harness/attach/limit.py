@@ -30,6 +30,8 @@ CHANGED_S = 5.0
 """Schedulers round the end of a job."""
 BY_OPTION, BY_JOB = "--stop-before", "the end of its job"
 ASSUMED, LEARNT, GIVEN = "assumed", "as in its last run", "--end-takes"
+OF_JOB = "job"
+"""Of ``--stop-before``: the end of the job, as without it."""
 FILES_TRIED = 3
 
 
@@ -70,7 +72,8 @@ class StopRequest:
         """
         if not (stop_before or signal_name or file or end_takes):
             return None
-        limit_s = seconds_of("--stop-before", stop_before) if stop_before else job_left_s()
+        given = stop_before != OF_JOB and stop_before
+        limit_s = seconds_of("--stop-before", stop_before) if given else job_left_s()
         if limit_s is None:
             raise UsageError(
                 "When does the time of the program end? Give --stop-before, as 2h; without it, "
@@ -89,7 +92,7 @@ class StopRequest:
             number = signal.Signals[f"SIG{word}"]
         return cls(
             limit_s=limit_s,
-            limit_by=BY_OPTION if stop_before else BY_JOB,
+            limit_by=BY_OPTION if given else BY_JOB,
             signal=number,
             file=Path(file).resolve() if file else None,
             end_s=seconds_of("--end-takes", end_takes) if end_takes else None,
