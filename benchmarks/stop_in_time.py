@@ -40,17 +40,20 @@ from hindmost.text import seconds
 BIN = Path(sys.executable).parent
 LIVE = (JobState.PENDING, JobState.RUNNING)
 HOG = "import time\nend = time.time() + {seconds}\nwhile time.time() < end: pass"
-DIRECTIVES = """\
-#!/bin/bash
+DIRECTIVES = {  # Slurm reads those of PBS as well
+    "slurm": """\
 #SBATCH --nodes=1
 #SBATCH --ntasks=2
 #SBATCH --time={minutes}
 #SBATCH --output={folder}/%j.out
+""",
+    "pbs": """\
 #PBS -l select=1:ncpus=1:mpiprocs=2
 #PBS -l walltime=00:0{minutes}:00
 #PBS -j oe
 #PBS -o {folder}/
-"""
+""",
+}
 PYTHON = """
 import os, time
 import numpy as np
@@ -84,11 +87,12 @@ for i in range(*matrix.getOwnershipRange()):
         if 0 <= column < n:
             matrix[i, column] = value
 matrix.assemble()
+operator = matrix.copy()  # the solver shifts the other one
 stepper = PETSc.TS().create(); stepper.setType("beuler")
 stepper.setProblemType(PETSc.TS.ProblemType.LINEAR)
 u = matrix.createVecRight(); u.setRandom()
-stepper.setRHSFunction(lambda ts, t, x, f: matrix.mult(x, f), u.duplicate())
-stepper.setRHSJacobian(lambda ts, t, x, J, P: None, matrix, matrix)
+stepper.setRHSFunction(lambda ts, t, x, f: operator.mult(x, f), u.duplicate())
+stepper.setRHSJacobian(lambda ts, t, x, J, P: operator.copy(P), matrix, matrix)
 stepper.setTimeStep(0.3); stepper.setMaxSteps(1_000_000_000); stepper.setMaxTime(1e12)
 stepper.setExactFinalTime(PETSc.TS.ExactFinalTime.STEPOVER)
 def look(ts, step, t, x):
@@ -186,7 +190,8 @@ def start(
     attach = f"{BIN / 'hindmost'} attach --out runs"
     lines.append(f"{ranks} {attach} {kind.options} -- {kind.command}")
     script = folder / f"{time.time_ns()}.sh"
-    script.write_text(DIRECTIVES.format(minutes=minutes, folder=folder) + "\n".join(lines) + "\n")
+    head = DIRECTIVES[scheduler.name].format(minutes=minutes, folder=folder)
+    script.write_text("\n".join(("#!/bin/bash", head, *lines, "")))
     before = frozenset((folder / "runs").glob("*.h5"))
     return StartedJob(
         kind=kind,

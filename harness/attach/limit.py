@@ -19,8 +19,9 @@ LAG = 1
 """Iterations that begin after a program is told, where nothing was learnt of it."""
 END_S = 30.0
 """What is kept free for the end of the program, where nothing was said or learnt of it."""
-RESERVE, FLOOR_S = 1.25, 1.0
-"""The end may take a quarter longer than that of the last run, and a second more."""
+RESERVE, FLOOR_S = 1.25, 2.0
+"""The end may take a quarter longer than that of the last run, with what follows until its run file
+is written, and two seconds more: the launcher ends after it."""
 MAX_LAG = 100
 """A program in which more iterations began did not react."""
 ASK_AHEAD_S, ASK_EVERY_S = 60.0, 20.0
@@ -185,7 +186,7 @@ class KeptFree:
         """Return what is known: by option, from the last run of the program, or assumed."""
         kept = cls()
         if last is not None and last.end_seen_s is not None:
-            end_s = RESERVE * last.end_seen_s + FLOOR_S
+            end_s = RESERVE * (last.end_seen_s + (last.written_after_s or 0.0)) + FLOOR_S
             kept = replace(kept, end_s=end_s, end_by=LEARNT)
         if last is not None and last.lag_seen is not None:
             kept = replace(kept, lag=max(LAG, last.lag, last.lag_seen), lag_by=LEARNT)
