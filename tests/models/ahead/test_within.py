@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hindmost.models.ahead.within import STRETCH, count_within, iterations_within
 
 
-def starts(times: list[float]) -> np.ndarray:
+def starts(times: list[float]) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(times)])
 
 
