@@ -44,9 +44,9 @@ from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.programs import AttachedProgram
 from hindmost.analysis.runs.sides import Case
-from hindmost.analysis.runs.straggler import RepeatedCulprit
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
+from hindmost.analysis.show.facts import RepeatedCulprit
 from hindmost.analysis.whatif.advice import Advice
 from hindmost.analysis.whatif.balance import Rebalanced
 from hindmost.analysis.whatif.gains import RunOutcome
