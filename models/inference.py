@@ -170,7 +170,7 @@ def ratio_of(*sides: Estimate) -> Ratio:
     if error > EQUAL:
         from scipy import special
 
-        reach = student(freedom) * error
+        reach = student(freedom, LEVEL) * error
         p_value = float(2.0 * special.stdtr(freedom, -abs(difference) / error))
     else:  # all observations are equal, as counts often are
         reach, p_value = 0.0, 1.0 if abs(difference) <= EQUAL else 0.0
