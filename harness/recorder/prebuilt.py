@@ -1,7 +1,8 @@
 """Recorders that a site builds ahead, for every MPI that its programs use.
 
-They lie in one folder, which `RECORDERS` names, and need no compiler later. What is preloaded is then
-``choose-VERSION.so``, which puts the recorder of the MPI that a program loads before it (choose.c).
+They lie in one folder, which `RECORDERS` names, and need no compiler later. What is preloaded is
+``choose-VERSION.so``, which puts the recorder of the MPI that a program loads before that MPI
+(choose.c).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ examples:
   hindmost doctor
   hindmost doctor --json
   hindmost doctor --compile
-  hindmost doctor --build-recorders /opt/hindmost/recorders --mpicc mpicc --mpicc /opt/mpich/bin/mpicc
+  hindmost doctor --build-recorders recorders --mpicc mpicc --mpicc /opt/mpich/bin/mpicc
   hindmost doctor --schema show         # the JSON schema of 'hindmost show --json'
 """
 PATIENCE_S = 120.0
@@ -78,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--build-recorders",
         type=Path,
         metavar="FOLDER",
-        help="compile the recorder ahead into a folder, which HINDMOST_RECORDERS then names, and do "
-        "no more; programs get the one for the MPI that they load",
+        help="compile the recorder ahead into a folder that HINDMOST_RECORDERS names later, and do "
+        "no more; a program gets the one for the MPI that it loads",
     )
     parser.add_argument(
         "--mpicc",

@@ -23,7 +23,10 @@ __attribute__((weak)) int MPI_Init(int *count, char ***words) { return PMPI_Init
 RECORDER_SOURCE = """
 #include <stdio.h>
 int PMPI_Init(int *count, char ***words);
-int MPI_Init(int *count, char ***words) { puts("recorded by " NAME); return PMPI_Init(count, words); }
+int MPI_Init(int *count, char ***words) {
+  puts("recorded by the recorder");
+  return PMPI_Init(count, words);
+}
 """
 PROGRAM_SOURCE = """
 #include <stdio.h>
@@ -66,9 +69,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         compiled(PROGRAM_SOURCE, own / "program", *find)
         compiled(MODULE_SOURCE, own / "module.so", *find)
     recorder = recorders / "recorder-1-libmpi.so.7.so"
-    compiled(RECORDER_SOURCE, recorder, '-DNAME="the recorder"', folder / "libmpi.so.7/libmpi.so.7")
-    words = ["cc", *prebuilt.CHOOSER_FLAGS, "-o", recorders / "choose-1.so", prebuilt.CHOOSER]
-    subprocess.run(words, check=True)
+    compiled(RECORDER_SOURCE, recorder, folder / "libmpi.so.7/libmpi.so.7")
+    chooser = recorders / "choose-1.so"
+    command = ["cc", *prebuilt.CHOOSER_FLAGS, "-o", str(chooser), str(prebuilt.CHOOSER)]
+    subprocess.run(command, check=True)
     return folder
 
 

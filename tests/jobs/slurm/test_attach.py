@@ -135,3 +135,24 @@ def test_mpiexec_starts_attach_on_every_rank(slurm: Cluster, tmp_path: Path) -> 
     mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
     runs, _ = batch(tmp_path, f"{mpiexec} -n 2 {HINDMOST} attach --out runs -- {solves} well")
     assert sum(run.header.spec["attached"]["solves"] for run in runs) == 3
+
+
+def test_a_site_records_the_jobs_that_ask_for_it(
+    slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
+) -> None:
+    """Slurm's prolog and epilog of a task; the job's comment has the finding."""
+    scripts = ROOT / "packaging" / "always-on"
+    recorders = tmp_path / "recorders"
+    build = (HINDMOST, "doctor", "--build-recorders", recorders, "--mpicc", mpich / "mpicc")
+    subprocess.run(build, check=True, timeout=120)
+    batch(
+        tmp_path,
+        f"export HINDMOST_COMMAND={HINDMOST} HINDMOST_RECORDERS={recorders}",
+        f"export HINDMOST_ALWAYS_ON={scripts} HINDMOST_OUT={tmp_path / 'runs'}",
+        f"tasks='--task-prolog={scripts}/slurm-task-prolog.sh --task-epilog="
+        f"{scripts}/slurm-task-epilog.sh --mpi=pmi2'",
+        f"HINDMOST=1 srun $tasks {loop} header",
+        f"srun $tasks {loop} header",
+        "scontrol show job $SLURM_JOB_ID | grep -q 'Comment=.*19 iterations'",
+    )
+    assert len(list((tmp_path / "runs").glob("*.h5"))) == 1
