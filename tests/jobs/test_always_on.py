@@ -53,8 +53,8 @@ def test_a_command_that_fails_adds_nothing(tmp_path: Path, command: str) -> None
 
 def test_a_folder_that_cannot_be_made_adds_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert variables_of(prolog(tmp_path, HINDMOST="1", HINDMOST_OUT=str(tmp_path / "file"))) == {}
-    assert variables_of(prolog(tmp_path, HINDMOST="1", HINDMOST_OUT="/proc/none")) == {}
+    assert variables_of(prolog(tmp_path / "file", HINDMOST="1")) == {}
+    assert variables_of(prolog(Path("/proc/none"), HINDMOST="1")) == {}
 
 
 @pytest.mark.parametrize("file", sorted(SCRIPTS.parent.rglob("*.sh")), ids=lambda path: path.name)
