@@ -2,7 +2,7 @@
 
 They lie in one folder, which `RECORDERS` names, and need no compiler later. What is preloaded is
 ``choose-VERSION.so``, which puts the recorder of the MPI that a program loads before that MPI
-(choose.c).
+(choose/choose.c).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hindmost.harness.stack import current_stack
 
 RECORDERS = "HINDMOST_RECORDERS"
 """Names the folder of the recorders that were built ahead."""
-CHOOSER = Path(__file__).with_name("choose.c")
+CHOOSER = Path(__file__).parent / "choose" / "choose.c"
 CHOOSER_FLAGS = ("-Wl,--as-needed", "-O2", "-fPIC", "-std=gnu11", "-shared", "-ldl")
 """It is compiled by an ``mpicc``, too, and needs no MPI."""
 
