@@ -134,9 +134,9 @@ def try_installed(trial: Trial, log: Path) -> None:
             run(list(command), what=title, log=log, cwd=folder, env=outside, expected=expected)
 
         step("making an empty environment", trial.python, "-m", "venv", folder / "alone")
-        limits = ["--constraint", trial.constraints] if trial.constraints else []
-        package = f"{trial.package}[loops]"
-        install = (commands / "python", "-m", "pip", "install", *limits, package)
+        install = [str(commands / "python"), "-m", "pip", "install", f"{trial.package}[loops]"]
+        if trial.constraints:
+            install += ["--constraint", str(trial.constraints)]
         step("installing", *install, expected="about 1 min")
         step("checking what it needs", commands / "python", "-m", "pip", "check")
         experiment = folder / "experiment.txt"
