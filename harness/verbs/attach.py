@@ -43,7 +43,7 @@ from hindmost.harness.attach.program import (
     release_signals,
     run_program,
 )
-from hindmost.harness.launch import assigned_rank
+from hindmost.harness.launch import assigned_rank, check_size
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
@@ -403,10 +403,25 @@ def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     from hindmost.harness.attach.convert import convert_all
     from hindmost.harness.attach.raw import SUFFIX
     from hindmost.harness.attach.settings import iteration_call
+    from hindmost.harness.mpi import start
+    from hindmost.harness.rank_failures import perform_together
+    from hindmost.harness.runfile.provenance import mpi_library
 
     if out is None:
         out = folder.parent if folder.name.endswith(SUFFIX) else folder
     call = iteration_call(iterate_at) if iterate_at else None
-    for file in convert_all(folder, out, warn, call):
-        write_lines(str(file))
-    return 0
+    mine = assigned_rank()
+    if mine.size == 1:
+        for file in convert_all(folder, out, warn, call):
+            write_lines(str(file))
+        return 0
+    communicator = start()
+    check_size(communicator.size, mpi_library(), mine)
+
+    def perform_on_all() -> int:
+        files = convert_all(folder, out, warn, call, communicator)
+        if communicator.rank == 0:
+            write_lines(*map(str, files))
+        return 0
+
+    return perform_together(communicator.Dup(), perform_on_all)
