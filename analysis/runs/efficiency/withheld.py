@@ -57,7 +57,7 @@ def calls_of_threads(run: Run) -> str:
         return ""
     whose = "other threads"
     if isinstance(threads, int) and threads > 0:
-        whose = f"{counted(threads, 'other thread')} of a rank"
+        whose = counted(threads, "other thread")
     return f"{counted(calls, 'MPI call')} of {whose}{time_of_threads(run)}"
 
 

@@ -387,7 +387,7 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
         ({"foreign_calls": 1200}, "1,200 MPI calls of other threads are in no iteration"),
         (
             {"foreign_calls": 1, "foreign_threads": 2},
-            "1 MPI call of 2 other threads of a rank are in no iteration",
+            "1 MPI call of 2 other threads are in no iteration",
         ),
         ({"mpi_seen": False}, "MPI calls were not seen"),
     ],
