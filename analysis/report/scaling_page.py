@@ -19,7 +19,7 @@ from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import LEADING, MOST_LISTED, RIGHT, WIDE, Column, Table
+from hindmost.analysis.show.table import LEADING, MAX_LISTED, RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import capital, counted, percent, quantity
 
@@ -64,7 +64,7 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
         for number, metric in enumerate(study.metrics):
             anchor = f"scaling-{place}-{number}"
             order = by_share(metric)
-            standings = metric.at_target(order[:MOST_LISTED])
+            standings = metric.at_target(order[:MAX_LISTED])
             charts = [scaling_chart(each, metric.target) for each in standings[:LEADING]]
             picture = leading_chart(study, metric, standings, charts, numbers)
             pictures += [] if number else [picture]

@@ -10,7 +10,7 @@ from hindmost.analysis.runs.cores import CROWDED
 from hindmost.analysis.runs.finding import (
     DISTURBED,
     MATTERS,
-    MOST_SHOWN,
+    MAX_SHOWN,
     WORTH_SAYING,
     Finding,
     about,
@@ -39,7 +39,7 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     alike = by_code(worst)
     said = [
         text_of_all(found) + (f" (in {bad} of {files} files)" if bad < files else "")
-        for found in alike[:MOST_SHOWN]
+        for found in alike[:MAX_SHOWN]
         for bad in [len({each.file for each in found})]
     ]
     more = len(alike) - len(said)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hindmost.models.ranks.kmeans import Clustering
 from hindmost.models.ranks.lateness import Lateness
 
-LEAST_RANKS = 4
+MIN_RANKS = 4
 """With fewer ranks there are no three others; the spread of two is a single difference."""
 SURE = 0.01
 """Error probability: how often any of equal ranks stands out by chance."""
@@ -24,7 +24,7 @@ MATTERS = 0.01
 """Least difference that matters, as a share of the time."""
 LONGER = 0.1
 """The same for a single body, which noise makes longer on some rank."""
-MOST_OF_ALL = 0.5
+MAX_OF_ALL = 0.5
 """Share of a whole that explains it. A rank that causes so much of the wait time stands out, even
 in a single body."""
 
@@ -43,7 +43,7 @@ class Extreme:
     typical : float
         The median of all ranks.
     standing_out : int
-        Number of outliers among the first; 0 for fewer than `LEAST_RANKS` ranks.
+        Number of outliers among the first; 0 for fewer than `MIN_RANKS` ranks.
     """
 
     criterion: str
@@ -89,7 +89,7 @@ def extreme(
     signed = -values if least else values
     order = np.argsort(-signed, kind="stable")
     first = order[:count]
-    if values.size < LEAST_RANKS:
+    if values.size < MIN_RANKS:
         standing = 0
     elif but_only is None:
         standing = beyond_spread(signed[order], count, matters, skewed=skewed)
@@ -123,7 +123,7 @@ def beyond_spread(
     from scipy import special  # not on the ranks
 
     ranks = descending.size
-    if ranks < LEAST_RANKS:
+    if ranks < MIN_RANKS:
         return 0
     for standing in range(min(most, max(1, ranks // 3)), 0, -1):
         rest = descending[standing:]
@@ -165,7 +165,7 @@ def extrema_of(found: Lateness, clustering: Clustering | None, count: int = 5) -
     alone = tells_alone(found)
     often = alone & more_than_chance(found.last.astype(np.float64), found.bodies)
     whole = max(float(found.charged_s.sum()), 1e-300)
-    dear = (often | (alone & (found.charged_s >= MOST_OF_ALL * whole))) & (
+    dear = (often | (alone & (found.charged_s >= MAX_OF_ALL * whole))) & (
         found.charged_s >= MATTERS * found.total_s
     )
     body_s = found.total_s / max(found.bodies, 1)

@@ -23,7 +23,7 @@ from hindmost.models.simulation.blocks import (
     FEWEST,
     KINDS,
     MATTERS,
-    MOST_VALUES,
+    MAX_VALUES,
     NO_GROUP,
     OWN_TIME,
     POST,
@@ -286,10 +286,10 @@ def recorded_program(
         Too many events, none in which ranks wait for each other, or clocks that contradict the
         dependencies.
     """
-    if block.work.size > MOST_VALUES:
+    if block.work.size > MAX_VALUES:
         raise DataError(
             f"{block.work.size:,} events of all ranks; replays hold them in memory, at most "
-            f"{MOST_VALUES:,}. Record fewer iterations."
+            f"{MAX_VALUES:,}. Record fewer iterations."
         )
     ranks = start.shape[1]
     if ranks > 1 and not waiting(block).any():
