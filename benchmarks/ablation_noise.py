@@ -54,7 +54,7 @@ OF_DETOURS = (
         name="work of the place in the cycle",
         patches=((detours, "MIN_OF_PLACE", 10**9),),
     ),
-    Mechanism(name="short tails are jitter", patches=((detours, "MATTERS", 0.0),)),
+    Mechanism(name="short tails are jitter", patches=((detours, "NEGLIGIBLE", 0.0),)),
 )
 OF_RANKS = (
     Mechanism(

@@ -27,7 +27,7 @@ from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import Culprit, find_culprit
 from hindmost.models.ranks.extrema import (
-    MATTERS,
+    COSTS,
     MIN_RANKS,
     Extreme,
     extrema_of,
@@ -345,7 +345,7 @@ def report_table(file: str, table: RankTable) -> RankReport:
     late = None if work is None else lateness(work[None, :], list(hosts))
     extrema = [unlike_the_rest(clustering, MAX_NAMED)]
     if work is not None:
-        matters = MATTERS * float(work.mean())
+        matters = COSTS * float(work.mean())
         extrema.insert(0, extreme("most own time", work, MAX_NAMED, matters=matters))
     about = "No column has a unit of time ('solve [s]', for example), so no rank is named last."
     if late is not None:
@@ -378,7 +378,7 @@ def without_blame(extrema: list[Extreme]) -> list[Extreme]:
 
 def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
     """Return the first ranks by every criterion that the run allows."""
-    matters = MATTERS * float(found.time_s.mean())
+    matters = COSTS * float(found.time_s.mean())
     waiting = extreme("least waiting", found.waiting_s, MAX_NAMED, least=True, matters=matters)
     extrema = [
         waiting if each.criterion == "least waiting" else each

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
-from hindmost.analysis.runs.finding import MATTERS
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
 from hindmost.analysis.scaling.tables import SHARES, growth_text, kernel_lines, models_text
@@ -20,6 +19,7 @@ from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.table import LEADING, MAX_LISTED, RIGHT, WIDE, Column, Table
+from hindmost.models.inference import MATTERS
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import capital, counted, percent, quantity
 

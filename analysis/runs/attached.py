@@ -19,14 +19,7 @@ from hindmost.analysis.runs.efficiency.withheld import (
     unclassified_calls,
     why_withheld,
 )
-from hindmost.analysis.runs.finding import (
-    DISTURBED,
-    MATTERS,
-    MAX_SHOWN,
-    WORTH_SAYING,
-    Finding,
-    Topic,
-)
+from hindmost.analysis.runs.finding import DISTURBED, MAX_SHOWN, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.straggler import StragglerVerdict
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.analysis.runs.summary import efficiency_of
@@ -41,6 +34,7 @@ from hindmost.analysis.show.phrases import (
 )
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import OUTSIDE
 from hindmost.printable import shell_word

@@ -37,7 +37,6 @@ from hindmost.analysis.runs.efficiency.withheld import (
     what_unseen_is,
 )
 from hindmost.analysis.runs.finding import (
-    MATTERS,
     NUMBERS,
     SPOILS,
     WORTH_SAYING,
@@ -55,6 +54,7 @@ from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.adaptive.interference import CycleKind
+from hindmost.models.inference import MATTERS
 from hindmost.text import counted, difference, percent, seconds
 
 

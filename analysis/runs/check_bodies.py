@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
-from hindmost.analysis.runs.finding import MATTERS, SPOILS, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.runs.finding import SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.phrases import longer_words
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.inference import MATTERS
 from hindmost.models.recurring import (
     Recurring,
     excess_of,

@@ -14,8 +14,6 @@ from hindmost.text import by_number, counted
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
 """Share of a time from which on a cost or a doubt is told."""
-MATTERS = 0.05
-"""Share from which on it is worth advice and a headline."""
 SPOILS = 0.10
 """Share above which what is in doubt allows no conclusion."""
 DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")

@@ -9,7 +9,6 @@ from typing import TypeVar
 from hindmost.analysis.runs.cores import CROWDED
 from hindmost.analysis.runs.finding import (
     DISTURBED,
-    MATTERS,
     MAX_SHOWN,
     WORTH_SAYING,
     Finding,
@@ -22,6 +21,7 @@ from hindmost.analysis.show.facts import Certainty, Fact, ordered
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
+from hindmost.models.inference import MATTERS
 from hindmost.text import capital, counted, percent, small
 
 AnyFact = TypeVar("AnyFact", bound=Fact)

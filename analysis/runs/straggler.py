@@ -43,7 +43,7 @@ from hindmost.models.ranks.culprit import (
     QuickestWork,
     find_culprit,
 )
-from hindmost.models.ranks.extrema import MAX_OF_ALL
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
@@ -312,7 +312,7 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     reason = str(run.header.spec.get("events_left_out") or "")
     if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
         return f"it is unknown which rank waits for which: {reason}"
-    if costs.waited_part < MAX_OF_ALL:
+    if costs.waited_part < MAJORITY:
         return "the ranks hardly wait for the last rank of an iteration"
     return ""
 

@@ -35,7 +35,7 @@ from hindmost.models.ranks.culprit import (
     over_others,
     quickest_of,
 )
-from hindmost.models.ranks.extrema import MAX_OF_ALL
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
 
@@ -363,7 +363,7 @@ def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
         return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
-    ranks = np.flatnonzero(grown[at] >= MAX_OF_ALL * grown[at, rank])
+    ranks = np.flatnonzero(grown[at] >= MAJORITY * grown[at, rank])
     stretch = growing[at]
     return Growth(
         ranks=tuple(ranks.tolist()),

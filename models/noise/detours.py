@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.noise.clocks import MIN_PERIODIC, UNKNOWN, timing_of
 from hindmost.models.recurring import LONG_SHARE, Rule, as_by_clock, excess_of, rules_in
-from hindmost.models.simulation.blocks import MATTERS, RESOLUTION_S
+from hindmost.models.simulation.blocks import NEGLIGIBLE, RESOLUTION_S
 
 Kind = Literal["exponential", "fixed"]
 FloatArray = NDArray[np.float64]
@@ -170,10 +170,10 @@ def find_detours(
     base_s, jitter_s, laws = 0.0, 0.0, list[Law]()
     varied = float(np.ptp(excess_s)) > RESOLUTION_S
     if varied:
-        base_s, jitter_s, laws = laws_in(excess_s, MATTERS * usual_s)
+        base_s, jitter_s, laws = laws_in(excess_s, NEGLIGIBLE * usual_s)
     length_s = excess_s - base_s
     beyond = varied & (length_s > CLEAR * jitter_s)
-    least_s = max(CLEAR * jitter_s, MATTERS * usual_s)
+    least_s = max(CLEAR * jitter_s, NEGLIGIBLE * usual_s)
     # Each begins somewhere in its iteration; the middle is as good a guess as any.
     middle_s = start_s + 0.5 * work_s
     rules = rules_in(excess_of(work_s, place)) if laws else []

@@ -20,11 +20,11 @@ MIN_RANKS = 4
 """With fewer ranks there are no three others; the spread of two is a single difference."""
 SURE = 0.01
 """Error probability: how often any of equal ranks stands out by chance."""
-MATTERS = 0.01
+COSTS = 0.01
 """Least difference that matters, as a share of the time."""
 LONGER = 0.1
 """The same for a single body, which noise makes longer on some rank."""
-MAX_OF_ALL = 0.5
+MAJORITY = 0.5
 """Share of a whole that explains it. A rank that causes so much of the wait time stands out, even
 in a single body."""
 
@@ -165,8 +165,8 @@ def extrema_of(found: Lateness, clustering: Clustering | None, count: int = 5) -
     alone = tells_alone(found)
     often = alone & more_than_chance(found.last.astype(np.float64), found.bodies)
     whole = max(float(found.charged_s.sum()), 1e-300)
-    dear = (often | (alone & (found.charged_s >= MAX_OF_ALL * whole))) & (
-        found.charged_s >= MATTERS * found.total_s
+    dear = (often | (alone & (found.charged_s >= MAJORITY * whole))) & (
+        found.charged_s >= COSTS * found.total_s
     )
     body_s = found.total_s / max(found.bodies, 1)
     made = [
@@ -174,14 +174,12 @@ def extrema_of(found: Lateness, clustering: Clustering | None, count: int = 5) -
             "most often last", found.last.astype(np.float64), count, unit="bodies", but_only=often
         ),
         extreme("costs the others most", found.charged_s, count, but_only=dear),
-        extreme(
-            "least waiting", found.waited_s, count, least=True, matters=MATTERS * found.total_s
-        ),
+        extreme("least waiting", found.waited_s, count, least=True, matters=COSTS * found.total_s),
         extreme(
             "latest single iteration", found.longest_s, count, matters=LONGER * body_s, skewed=True
         ),
-        extreme("grows slower", found.drift, count, unit="1", matters=MATTERS, skewed=True),
-        extreme("least steady", found.deviation_s, count, matters=MATTERS * body_s, skewed=True),
+        extreme("grows slower", found.drift, count, unit="1", matters=COSTS, skewed=True),
+        extreme("least steady", found.deviation_s, count, matters=COSTS * body_s, skewed=True),
     ]
     if clustering is not None:
         made.append(unlike_the_rest(clustering, count))
@@ -194,7 +192,7 @@ def tells_alone(found: Lateness) -> NDArray[np.bool_]:
     Either time would be saved if the rank were as fast as the next one, or it is one of a few
     outliers by cost. A rank that is last by a negligible time makes no difference.
     """
-    matters = MATTERS * found.total_s
+    matters = COSTS * found.total_s
     order = np.argsort(-found.charged_s, kind="stable")
     few = beyond_spread(found.charged_s[order], found.ranks, matters)
     telling = found.lost_s >= matters
@@ -209,6 +207,6 @@ def unlike_the_rest(clustering: Clustering, count: int = 5) -> Extreme:
         clustering.distances,
         count,
         unit="1",
-        matters=MATTERS,
+        matters=COSTS,
         skewed=True,
     )

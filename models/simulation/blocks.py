@@ -29,7 +29,7 @@ OWN_TIME = np.array([kind in (POST, SEND, UNKNOWN) for kind in range(KINDS)])
 
 FEWEST = 20
 """Bodies, or messages, that must show something before a law or a typical value of it is told."""
-MATTERS = 0.02
+NEGLIGIBLE = 0.02
 """Share of a time below which what makes it is not told apart."""
 RESOLUTION_S = 1e-9
 """Of recorded times."""
