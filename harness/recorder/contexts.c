@@ -207,14 +207,6 @@ int hindmost_context_memory(uint32_t *memory) {
   return 1;
 }
 
-/* The tables of this process, for Python: arrays, and how many entries each has. */
-struct context_tables {
-  const struct place *places;
-  const uint32_t *chain_start, *chain_places;
-  const int64_t *polls;
-  int64_t place_count, chain_count, module_count, code_count;
-};
-
 void hindmost_context_tables(struct context_tables *found) {
   *found = (struct context_tables){tables->places, tables->chain_start, tables->chain_places, tables->polls,
                                    place_count, chain_count, module_count, code_count};
