@@ -25,6 +25,7 @@ from hindmost.analysis.runs.efficiency.withheld import (
 from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.links import link_words
+from hindmost.analysis.runs.sampled import ExtraWork, extra_work
 from hindmost.analysis.runs.straggler import (
     StragglerVerdict,
     factor,
@@ -85,7 +86,7 @@ class AttachedRun:
     JSON = (
         "file=run.path solver=run.header.solver solves? iterations=run.header.iterations "
         "solve_time_s=run.solve_time_s share=shares straggler culprit=verdict.culprit excess_work "
-        "imbalance stretches=most_stretches text"
+        "imbalance stretches=most_stretches extra_work? text"
     )
 
     @property
@@ -109,6 +110,13 @@ class AttachedRun:
             return None
         own_s = self.verdict.costs.own_s
         return float(own_s.max() - own_s.mean()) / max(self.run.solve_time_s, 1e-300)
+
+    @property
+    def extra_work(self) -> ExtraWork | None:
+        """What samples tell of the culprit's extra work; None without samples, or a culprit."""
+        if self.verdict is None or self.verdict.culprit is None:
+            return None
+        return extra_work(self.run, self.verdict.culprit, self.stretches)
 
     @property
     def disturbed(self) -> bool:
@@ -297,8 +305,11 @@ class AttachedRun:
         waits = where = ""
         if "waits" not in self.left_out:
             waits = f" Messages and collectives take {own} of its time, {others} of the others'."
+        extra = self.extra_work
         if "places" not in self.left_out:
             where = extra_words(self.stretches, found.rank, quickest=found.quickest)
+            where += "" if extra is None else extra.words
+        core = work_or_core(found, counts_work=run.has("work_amount"))
         name, works = capital(verdict.name), times_words(found, run.header.ranks)
         works = works if found.node else f"it {works}"
         who = f"{name} is the straggler: {works}"
@@ -307,7 +318,7 @@ class AttachedRun:
         return (
             f"{who}; {verdict.cost_words}.{waits}{where}"
             f"{verdict.doubt and f' {verdict.doubt}'}{self.of_recurring()}"
-            f"{work_or_core(found, counts_work=run.has('work_amount'))}"
+            f"{'' if extra is not None and extra.decides else core}"
         )
 
     def network(self) -> list[str]:

@@ -70,6 +70,8 @@ class Stretch:
         these are twice the first's.
     recurring : tuple of Recurring
         Iterations that come back longer in it.
+    contexts : tuple of int
+        The call contexts after which it begins.
     """
 
     after: str
@@ -83,6 +85,7 @@ class Stretch:
     end_s: NDArray[np.float64]
     grows: NDArray[np.int64]
     recurring: tuple[Recurring, ...] = ()
+    contexts: tuple[int, ...] = ()
 
     JSON = (
         "after before work_s wait_s waited_for_s beyond_s quickest_s=quickest.whole_s begin_s end_s"
@@ -137,6 +140,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     found: dict[tuple[str, str], NDArray[np.float64]] = {}
     waited_for = times_waited_for(run, ends)
     varying: dict[tuple[tuple[str, str], int], NDArray[np.float64]] = {}
+    begins: dict[tuple[str, str], set[int]] = {}
     quantiles = len(quickest_of(np.zeros(run.bodies)))
     is_event = kinds.ravel() > 0
     body_of = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event]
@@ -153,8 +157,10 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
         here, wait, bodies = here[made].astype(np.int64), wait[made], body_of[made][1:]
         pairs, of_pair = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
         names: dict[tuple[str, str], int] = {}
-        parted = (parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs)
+        parted = [parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs]
         which = np.array([names.setdefault(each, len(names)) for each in parted])[of_pair]
+        for pair, name in zip(pairs.tolist(), parted, strict=True):
+            begins.setdefault(name, set()).add(pair // contexts.count)
         work_s, wait_s = (np.bincount(which, each[1:]) for each in (work, wait))
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
@@ -182,6 +188,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
             end_s=each[4],
             grows=each[5].astype(np.int64),
             recurring=recurring.get(name, ()),
+            contexts=tuple(sorted(begins[name])),
         )
         for name, each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
@@ -307,8 +314,10 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
     return beyond_s, begin_s, end_s, grows
 
 
-def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
-    """Say between which calls the extra work of a rank lies; empty if that is not known.
+def extra_stretch(
+    stretches: Sequence[Stretch], rank: int, *, quickest: bool = False
+) -> tuple[Stretch, float] | None:
+    """Return the stretch with most extra work of a rank, and its share; None if not known.
 
     Parameters
     ----------
@@ -318,14 +327,19 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
         That of its quickest iterations, not of all of them.
     """
     if not stretches or stretches[0].work_s.size < 2:
-        return ""
+        return None
     work = np.array([each.quickest.typical_s if quickest else each.work_s for each in stretches])
     extra = (work - median_of_others(work))[:, rank]
     at, whole_s = int(extra.argmax()), float(extra.sum())
     if not extra[at] > 0.0 < whole_s:
-        return ""
-    share = float(extra[at]) / whole_s
-    return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretches[at]}."
+        return None
+    return stretches[at], min(float(extra[at]) / whole_s, 1.0)
+
+
+def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
+    """Say between which calls the extra work of a rank lies; empty if that is not known."""
+    found = extra_stretch(stretches, rank, quickest=quickest)
+    return "" if found is None else f" {percent(found[1], 0)} of its extra work lies {found[0]}."
 
 
 def growth_words(

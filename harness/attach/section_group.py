@@ -27,6 +27,7 @@ from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
 from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
+from hindmost.harness.attach.samples import StackNames, samples_of
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
@@ -96,6 +97,7 @@ class SectionGroup:
         named = places_of(table, range(table.module.size))
         places = tuple(str(named[frame]) for frame in range(table.module.size))
         self._contexts = replace(table, places=places)
+        self._names = StackNames()
 
     def write(self) -> list[Path]:
         """Write the run files.
@@ -158,6 +160,9 @@ class SectionGroup:
             more: dict[str, Any] = {}
             if contexts.known:
                 more |= {"contexts": contexts, "polls_by_context": self.polls_of(rank)}
+            spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
+            numbers = self._numbers[rank]
+            more["samples"] = samples_of(raw, spans_ns, numbers, contexts.count, self._names)
             if parts[0].facts.what != LOOP and not rank:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(

@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "raw_file.h"
+#include "sampler.h"
 
 #define RECORDS_TOUCHED (1 << 15)
 #define CLOCK_TRIPS 20
@@ -31,7 +32,7 @@ enum { MOST_WATCHED = 256, MOST_SOLVERS = 64 };
 enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc event solves, if anything */
 
 static struct {
-  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked, tells; /* unless_marked: of FIND_CALL */
+  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked, tells, samples; /* unless_marked: of FIND_CALL */
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
@@ -131,6 +132,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "inject_ranks")) read_injected_ranks(value);
   else if (!strcmp(key, "detour")) read_injected_detour(value);
   else if (!strcmp(key, "injected")) attached.injected = strdup(value);
+  else if (!strcmp(key, "sample")) attached.samples = 1, samples_a_second = strtoll(value, NULL, 10);
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;
@@ -270,6 +272,7 @@ static void leave_child(void) {
   stretch = 0;
   if (raw.fd >= 0) close(raw.fd);
   raw.fd = -1;
+  sampler_leave_child();
 }
 
 #ifdef HINDMOST_LINKED
@@ -295,6 +298,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
   tell("loaded\t%d\t%s\t%s", (int)attached.pid, own_name(), image);
   refuse_another_mpi();
   find_bindings();
+  if (attached.samples) sampler_prepare();
 }
 
 #include "attached_rank.h"
@@ -302,6 +306,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
 #include "attached_solves.h"
 #include "attached_loops.h"
 #include "pairs.h"
+#include "sampler.c"
 
 static void add_calls(struct text *text, const char *key, const int64_t counts[]) {
   text_key(text, key);
@@ -324,6 +329,7 @@ static int exit_status = -1; /* with which the program called exit; -1: it did n
 static void write_end(const struct ending *how) {
   struct text text = {0};
   int lost = raw.failure;
+  sampler_write();
   write_contexts();
   if (tables) raw_frame(RAW_POLLS, tables->polls, (chain_count + 1) * sizeof *tables->polls);
   text_add(&text, "{\"finalized\":%s", how->finalized ? "true" : "false");

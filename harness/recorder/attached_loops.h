@@ -65,6 +65,7 @@ static void write_part(int64_t mark_ns) {
   if (!begin_writing(&before)) return;
   struct extent to = whole_extent(mark_ns);
   int64_t kept = kept_of(to);
+  sampler_write();
   write_contexts();
   write_records(loop.written, kept);
   begin_loop_section(&text, marks_made().count);

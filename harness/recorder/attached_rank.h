@@ -219,6 +219,7 @@ static void attach_begin(void) {
   note_exits();
   end_in_time();
   begin_pairs();
+  sampler_begin(attached.own);
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */
@@ -265,6 +266,7 @@ static void attach_arm(MPI_Comm comm, int size) {
   resume_injection();
   begin_events();
   note_begin();
+  sampler_forget_call();
   if (!attached.ended) start_recording();
   end_writing(&before);
 }
@@ -376,6 +378,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   count_calls();
   for (; kept - written > most; written += most) write_records(written, written + most);
   text_frame(text, RAW_SECTION);
+  sampler_write();
   write_contexts();
   size_t left = (size_t)(kept - written);
   raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));

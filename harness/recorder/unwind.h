@@ -176,13 +176,9 @@ static int follow(const uint8_t *at, const uint8_t *end, struct row *row, const 
   return 1;
 }
 
-/* The rule of a return address, and the function that it lies in: begin and bytes, 0 if not known. */
-static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *bytes) {
+/* The rule of a return address by the description of the function that it lies in, and that function's bytes. */
+static struct rule rule_of(const uint8_t *fde, uint64_t function, uint64_t address, uint64_t *bytes) {
   struct rule rule = {.kind = CHAIN_ENDS};
-  struct dwarf_bases bases = {0};
-  *function = *bytes = 0;
-  const uint8_t *fde = _Unwind_Find_FDE((void *)(address - 1), &bases);
-  if (!fde) return rule;
   uint32_t fde_bytes, cie_bytes;
   int32_t to_cie;
   memcpy(&fde_bytes, fde, 4);
@@ -211,7 +207,6 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
     }
   }
   const uint8_t *own = fde + 8 + encoded_bytes(encoding);
-  *function = (uint64_t)bases.function;
   *bytes = read_bytes(&own, encoded_bytes(encoding));
   if (of_signal) return rule;
   if (*augmentation) {
@@ -221,7 +216,7 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
   struct row row = {.base = RSP, .offset = 8}, initial;
   if (!follow(at, cie + 4 + cie_bytes, &row, &row, 0, 0, code_unit, data_unit)) return rule;
   initial = row;
-  if (!follow(own, fde + 4 + fde_bytes, &row, &initial, *function, address - 1, code_unit, data_unit)) return rule;
+  if (!follow(own, fde + 4 + fde_bytes, &row, &initial, function, address - 1, code_unit, data_unit)) return rule;
   if (row.outermost) {
     rule.kind = CHAIN_ENDS;
     return rule;
@@ -232,6 +227,16 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
   rule.frame_offset = (int32_t)row.frame_offset;
   rule.saved = (uint8_t)row.saved;
   return rule;
+}
+
+/* The rule of a return address, and the function that it lies in: begin and bytes, 0 if not known. */
+static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *bytes) {
+  struct dwarf_bases bases = {0};
+  *function = *bytes = 0;
+  const uint8_t *fde = _Unwind_Find_FDE((void *)(address - 1), &bases);
+  if (!fde) return (struct rule){.kind = CHAIN_ENDS};
+  *function = (uint64_t)bases.function;
+  return rule_of(fde, *function, address, bytes);
 }
 
 #else

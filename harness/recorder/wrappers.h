@@ -17,6 +17,7 @@ static int marking_call = NO_CALL;
 static int64_t marking_nth = 1;
 static void mark_at_call(int64_t end_ns);
 static void write_due_part(int64_t end_ns);
+#include "sampler.h"
 static inline void note_pair(int64_t begin_ns, int32_t call, int flags);
 
 /* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
@@ -41,6 +42,7 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;
+  if (sampling) sampler_leave(begin_ns, end_ns);
   last_call = open_call;
   open_call = open_partner = -1;
   note_pair(begin_ns, (int32_t)call, flags);
@@ -76,6 +78,7 @@ static inline __attribute__((always_inline)) int enter(enum call call) {
   if (injection.at_calls) take_detour();
   NOTE_CONTEXT;
   open_call = (int)call;
+  if (sampling) sampler_enter();
   mpi_depth++;
   return 1;
 }

@@ -16,6 +16,7 @@ from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS, arrays_of
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
+from hindmost.harness.runfile.samples import RankSamples, sampling_of, variables_of
 from hindmost.harness.solo import of_all
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class RunsSeen:
     sums : dict of str to int or int64 array
         Values that are summed over ranks.
     edges : list of Edges
+    samples : list of RankSamples
+        Of ranks that have some.
     events : EventsSeen
     with_counts : bool
         Whether a rank counted instructions and cycles.
@@ -123,6 +126,7 @@ class RunsSeen:
     values: list[dict[str, Any]]
     sums: dict[str, Any]
     edges: list[Edges]
+    samples: list[RankSamples]
     events: EventsSeen
     with_counts: bool
 
@@ -130,7 +134,7 @@ class RunsSeen:
     def of(cls, blocks: Blocks) -> RunsSeen:
         """Look at all ranks of this process."""
         first: RankRun | None = None
-        sizes, values, edges, events = [], [], [], EventsSeen()
+        sizes, values, edges, samples, events = [], [], [], [], EventsSeen()
         sums: dict[str, Any] = {}
         with_counts = False
         for run in (each for block in blocks for each in block):
@@ -140,6 +144,7 @@ class RunsSeen:
             for name, value in sums_of(run).items():
                 sums[name] = sums.get(name, 0) + value
             edges.append(run.incoming)
+            samples += [] if run.samples is None else [run.samples]
             events.add(bodies)
             with_counts |= bodies.instructions is not None
         assert first is not None  # each process has a rank
@@ -149,6 +154,7 @@ class RunsSeen:
             values=values,
             sums=sums,
             edges=edges,
+            samples=samples,
             events=events,
             with_counts=with_counts,
         )
@@ -194,10 +200,14 @@ def gather_into(
     )
     with_counts = any(communicator.allgather(seen.with_counts))
     columns = columns_of(seen.first, 0, events, with_counts=with_counts)
-    gathered = communicator.gather((seen.values, seen.sums))
+    gathered = communicator.gather((seen.values, seen.sums, seen.samples))
     if target is not None and gathered is not None:
-        values = [each for part, _ in gathered for each in part]
-        sums = {name: sum(part[name] for _, part in gathered) for name in seen.sums}
+        values = [each for part, _, _ in gathered for each in part]
+        sums = {name: sum(part[name] for _, part, _ in gathered) for name in seen.sums}
+        samples = [each for _, _, part in gathered for each in part]
+        if len(samples) == len(values):
+            every = {**(every or {}), **variables_of(samples)}
+            target.note("sampling", sampling_of(samples))
         kinds = None if events is None else events.kind
         head = (target, seen.first, edges, kinds, why_not, values, sums)
         attempt(write_head, *head, columns, every or {})
