@@ -21,8 +21,9 @@ from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import capital, doubted
 from hindmost.analysis.runs.remedies import Need, remedy
+from hindmost.analysis.runs.sampled import extra_work, where_words
 from hindmost.analysis.runs.straggler import factor, times_words, work_or_core
-from hindmost.analysis.runs.stretches import extra_words, growth_words
+from hindmost.analysis.runs.stretches import growth_words
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
 from hindmost.models.ranks.culprit import over_others
@@ -53,10 +54,11 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
         return
     ranks, brief = looked.ranks, most_work(looked)
     found = ranks.culprit
-    in_code = ""
+    in_code, core = "", work_or_core(found, counts_work=ranks.counts_work)
     if found is not None:
-        in_code = extra_words(ranks.stretches, found.rank, quickest=found.quickest)
-    core = work_or_core(found, counts_work=ranks.counts_work)
+        extra = extra_work(looked.run, found, ranks.stretches)
+        in_code = where_words(found, ranks.stretches, extra)
+        core = "" if extra is not None and extra.decides else core
     text = f"{brief}{why_most(looked)}{in_code}{core}"
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
     if balanced is None:

@@ -25,14 +25,14 @@ from hindmost.analysis.runs.efficiency.withheld import (
 from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.links import link_words
-from hindmost.analysis.runs.sampled import ExtraWork, extra_work
+from hindmost.analysis.runs.sampled import ExtraWork, extra_work, where_words
 from hindmost.analysis.runs.straggler import (
     StragglerVerdict,
     factor,
     times_words,
     work_or_core,
 )
-from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words
+from hindmost.analysis.runs.stretches import Stretch, growth_words
 from hindmost.analysis.runs.summary import efficiency_of, links_of
 from hindmost.analysis.show.table import LEADING, MOST_LISTED
 from hindmost.harness.runfile.reader import Run
@@ -307,8 +307,9 @@ class AttachedRun:
             waits = f" Messages and collectives take {own} of its time, {others} of the others'."
         extra = self.extra_work
         if "places" not in self.left_out:
-            where = extra_words(self.stretches, found.rank, quickest=found.quickest)
-            where += "" if extra is None else extra.words
+            where = where_words(found, self.stretches, extra)
+        elif extra is not None:
+            where = extra.time_words
         core = work_or_core(found, counts_work=run.has("work_amount"))
         name, works = capital(verdict.name), times_words(found, run.header.ranks)
         works = works if found.node else f"it {works}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.stretches import Stretch, extra_stretch
+from hindmost.analysis.runs.stretches import Stretch, extra_stretch, extra_words, lies_words
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import CodePlace, SampleKind
 from hindmost.models.ranks.attribution import (
@@ -28,6 +28,11 @@ WAITS, BLOCKED = 0.5, 0.1
 """Parts of the time without processor time that waiting for a core is, at least, and at most."""
 LEAST_CPU = 0.01
 """Part of a rank's processor time from which on some more of it is told."""
+NEARLY_ALL = 0.99
+"""End of an interval above which the whole is meant."""
+NOISE = 3.0
+"""Standard deviations of samples beyond which their lack is processor time in the kernel."""
+KERNEL = CodePlace("the kernel (page faults, system calls)")
 ALIKE = 0.5
 """Part of the excess in the stretch that the rest of the iteration has at least on a slower core."""
 
@@ -77,12 +82,14 @@ class RunSamples:
         lines = run.variable("place_line").tolist()
         texts = (run.texts("place_function"), run.texts("place_file"))
         sampling = run.header.spec.get("sampling") or {}
+        # Stack 0, which has no place in the file, is that of the kernel here.
+        places = [CodePlace(*each) for each in zip(*texts, lines, strict=True)]
         return cls(
             **numbers,
             kind=run.variable("sample_kind"),
-            end=run.variable("stack_end"),
-            place=run.variable("stack_place").astype(np.int64),
-            places=tuple(CodePlace(*each) for each in zip(*texts, lines, strict=True)),
+            end=run.variable("stack_end") + 1,
+            place=np.append(len(places), run.variable("stack_place").astype(np.int64)),
+            places=(*places, KERNEL),
             context_s=run.variable("context_time"),
             period_s=float(run.variable("sample_period").max(initial=0.0)),
             by_timer=sampling.get("mechanism") == "timer",
@@ -100,6 +107,13 @@ class RunSamples:
         )
         spent_s = self.context_s[:, list(contexts)].sum(axis=1)
         known = bool((spent_s > 0.0).all())
+        if known and not self.by_timer:  # no samples are taken in the kernel
+            taken = np.bincount(self.rank[here], self.count[here], spent_s.size)
+            beyond = np.rint(spent_s / self.period_s - taken).astype(np.int64)
+            if (beyond > NOISE * np.sqrt(taken + 1.0)).any():
+                beyond = np.maximum(beyond, 0)
+                own[0] += beyond[rank]
+                others[0] += beyond.sum() - beyond[rank]
         return Sampled(
             own=own,
             others=others,
@@ -142,6 +156,11 @@ class ExtraWork:
         Whether what else the rank does takes as long as on the others: its core is not slower.
     run_s : float
         Time of the run.
+    stretch : Stretch
+    part : float
+        Share of the extra work that lies in the stretch.
+    by_processor : bool
+        Whether the extra work is processor time.
     """
 
     attribution: Attribution
@@ -152,6 +171,9 @@ class ExtraWork:
     core_wait_s: float
     same_core: bool
     run_s: float
+    stretch: Stretch
+    part: float
+    by_processor: bool
 
     JSON = (
         "function=place.function file=place.file line=place.line share=attribution.share "
@@ -162,7 +184,7 @@ class ExtraWork:
     @property
     def is_busy(self) -> bool:
         """Whether processor time explains the extra time, as far as is known."""
-        return not self.extra_cpu_s < EXPLAINS * self.extra_s
+        return self.by_processor or not self.extra_cpu_s < EXPLAINS * self.extra_s
 
     @property
     def decides(self) -> bool:
@@ -182,7 +204,14 @@ class ExtraWork:
 
     @property
     def words(self) -> str:
-        """Say where the extra work is, or what is missing to know it."""
+        """Say between which calls the extra work is, and in which function, or why not."""
+        return f"{lies_words(self.stretch, self.part)}{self.time_words}"
+
+    @property
+    def time_words(self) -> str:
+        """Say what part of the extra work is processor time, and in which function that is."""
+        if self.by_processor:
+            return self.function_words
         if self.extra_cpu_s < LEAST_CPU * self.own_cpu_s:
             return (
                 f" Its processor time is no longer there than the others': it {self.idle_words}."
@@ -211,10 +240,9 @@ class ExtraWork:
         if found.is_alike:
             return f" All functions in {self.place.function} take longer there."
         low, high = found.interval
-        named = (
-            f" {percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f}) of its extra "
-            f"processor time there is spent in {self.place}."
-        )
+        share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
+        share = "Nearly all" if low > NEARLY_ALL else share
+        named = f" {share} of its extra processor time there is spent in {self.place}."
         core = (
             " What else the rank does takes no longer than on the others, so its core is not slower."
         )
@@ -229,11 +257,16 @@ def extra_work(run: Run, found: Culprit, stretches: Sequence[Stretch]) -> ExtraW
     stretches : sequence of Stretch
         Of the run.
     """
-    where = extra_stretch(stretches, found.rank, quickest=found.quickest)
-    samples = RunSamples.of(run)
-    if where is None or samples is None:
+    samples, rank = RunSamples.of(run), found.rank
+    if samples is None:
         return None
-    stretch, rank = where[0], found.rank
+    work = [each.quickest.typical_s if found.quickest else each.work_s for each in stretches]
+    if found.processor:
+        work = [samples.context_s[:, list(each.contexts)].sum(axis=1) for each in stretches]
+    where = extra_stretch(np.array(work), rank)
+    if where is None:
+        return None
+    stretch = stretches[where[0]]
     here = samples.in_stretch(rank, stretch.contexts)
     answer = attribute(here)
     place = samples.places[answer.place] if answer.place >= 0 else None
@@ -247,7 +280,19 @@ def extra_work(run: Run, found: Culprit, stretches: Sequence[Stretch]) -> ExtraW
         core_wait_s=float(run.variable("core_wait")[rank]) if run.has("core_wait") else np.nan,
         same_core=is_same_core(samples, here, answer, rank, stretch),
         run_s=run.solve_time_s,
+        stretch=stretch,
+        part=where[1],
+        by_processor=found.processor,
     )
+
+
+def where_words(
+    found: Culprit, stretches: Sequence[Stretch], extra: ExtraWork | None
+) -> str:
+    """Say where in the code the extra work of a culprit lies; empty if that is not known."""
+    if extra is not None:
+        return extra.words
+    return extra_words(stretches, found.rank, quickest=found.quickest)
 
 
 def is_same_core(

@@ -314,10 +314,26 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
     return beyond_s, begin_s, end_s, grows
 
 
-def extra_stretch(
-    stretches: Sequence[Stretch], rank: int, *, quickest: bool = False
-) -> tuple[Stretch, float] | None:
+def extra_stretch(work: NDArray[np.float64], rank: int) -> tuple[int, float] | None:
     """Return the stretch with most extra work of a rank, and its share; None if not known.
+
+    Parameters
+    ----------
+    work : float64 array, shape (stretch, rank), seconds
+    rank : int
+        A column of the run.
+    """
+    if not len(work) or work.shape[1] < 2:
+        return None
+    extra = (work - median_of_others(work))[:, rank]
+    at, whole_s = int(extra.argmax()), float(extra.sum())
+    if not extra[at] > 0.0 < whole_s:
+        return None
+    return at, min(float(extra[at]) / whole_s, 1.0)
+
+
+def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
+    """Say between which calls the extra work of a rank lies; empty if that is not known.
 
     Parameters
     ----------
@@ -326,20 +342,14 @@ def extra_stretch(
     quickest : bool
         That of its quickest iterations, not of all of them.
     """
-    if not stretches or stretches[0].work_s.size < 2:
-        return None
     work = np.array([each.quickest.typical_s if quickest else each.work_s for each in stretches])
-    extra = (work - median_of_others(work))[:, rank]
-    at, whole_s = int(extra.argmax()), float(extra.sum())
-    if not extra[at] > 0.0 < whole_s:
-        return None
-    return stretches[at], min(float(extra[at]) / whole_s, 1.0)
+    found = extra_stretch(work, rank)
+    return "" if found is None else lies_words(stretches[found[0]], found[1])
 
 
-def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
-    """Say between which calls the extra work of a rank lies; empty if that is not known."""
-    found = extra_stretch(stretches, rank, quickest=quickest)
-    return "" if found is None else f" {percent(found[1], 0)} of its extra work lies {found[0]}."
+def lies_words(stretch: Stretch, share: float) -> str:
+    """Say which share of a rank's extra work lies in a stretch."""
+    return f" {percent(share, 0)} of its extra work lies {stretch}."
 
 
 def growth_words(

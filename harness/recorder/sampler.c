@@ -38,7 +38,8 @@ enum {
   SAMPLE_TRIES = 64,
 };
 enum { SAMPLE_IN_MPI = 1, SAMPLE_CUT = 2, SAMPLE_GAP = 0xFFFF }; /* CUT: the walk ended early */
-enum { MIN_SAMPLES_A_SECOND = 100, MAX_SAMPLES_A_SECOND = 1000, CALIBRATION_NS = 2500000, CALIBRATION_PERIOD_NS = 100000 };
+enum { MIN_SAMPLES_A_SECOND = 100, MAX_SAMPLES_A_SECOND = 1000, CALIBRATION_NS = 2500000, CALIBRATION_PERIOD_NS = 100000,
+       TIMER_PERIOD_NS = 4000000 }; /* TIMER: a tick of most kernels */
 #define SAMPLING_COST 0.003 /* of the processor time */
 #define SAMPLE_OF_PYTHON (1ull << 62)
 
@@ -103,7 +104,7 @@ static _Atomic(struct loaded_modules *) modules_now; /* NULL: not known now */
 static uint64_t python_begin, python_end;
 static void *(*python_thread_state)(void);
 static int64_t sample_period_ns;
-static int samples_wanted, samples_by_timer;
+static int samples_wanted, samples_began, samples_by_timer;
 static const char *no_samples_why = "";
 static double sample_cost_ns;
 static __thread struct sampled_thread *this_thread __attribute__((tls_model("initial-exec")));
@@ -492,7 +493,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 static void describe_sampling(void) {
   struct text text = {0};
-  text_add(&text, "{\"mechanism\":\"%s\"", *no_samples_why ? "none" : samples_by_timer ? "timer" : "event");
+  text_add(&text, "{\"mechanism\":\"%s\"", !samples_began ? "none" : samples_by_timer ? "timer" : "event");
   text_string(&text, "why_none", no_samples_why);
   text_number(&text, "period_ns", sample_period_ns);
   text_real(&text, "cost_ns", sample_cost_ns);
@@ -599,6 +600,8 @@ static void sampler_begin(MPI_Comm ranks) {
       period_ns = (int64_t)(1e9 / rate);
     }
     if (samples_a_second) period_ns = 1000000000 / samples_a_second;
+    if (samples_by_timer && period_ns < TIMER_PERIOD_NS) period_ns = TIMER_PERIOD_NS;
+    samples_began = 1;
   }
   PMPI_Allreduce(&period_ns, &sample_period_ns, 1, MPI_INT64_T, MPI_MAX, ranks);
   sigset_t signals;
@@ -606,7 +609,7 @@ static void sampler_begin(MPI_Comm ranks) {
     describe_sampling();
     end_writing(&signals);
   }
-  if (*no_samples_why) return;
+  if (!samples_began) return;
   sampling = 1;
   for (int i = 0; i < SAMPLED_THREADS; i++)
     if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES && sampled->threads[i].event < 0) arm_thread(&sampled->threads[i]);
