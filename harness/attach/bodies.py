@@ -22,8 +22,7 @@ from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_n
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import EventsInParts
-from hindmost.harness.recorder.library import NOTED, NS, RECORD, Flag
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import NOTED, NS, RECORD, CallClass
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
@@ -35,8 +34,6 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.contexts import CallContexts
 
-OTHER_RANKS = 3
-"""The version of raw files since which records of messages name the other rank."""
 FINDING = "finding iterations"
 """What the person who waits is told."""
 
@@ -90,13 +87,10 @@ def recording_of(
     """
     facts = each.facts
     records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
-    if raw.program.version < OTHER_RANKS:
-        receipts = (records["what"] < 0) & (records["phase"] == MPI_PHASES.index("halo"))
-        records["flags"][receipts] &= np.uint8(0xFF & ~Flag.GROUP)
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
-        call_classes=tuple(name.lower() for name in raw.program.call_classes),
+        call_classes=tuple(CallClass[name] for name in raw.program.call_classes),
         begin_ns=facts.begin_ns,
         end_ns=facts.end_ns,
         begin_utc_ns=facts.begin_utc_ns,

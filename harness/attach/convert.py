@@ -37,6 +37,7 @@ from hindmost.harness.attach.settings import FIND, iteration_call
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.time_left import NOTE
 from hindmost.output import ProgressLine, warn, warn_lines
 from hindmost.printable import one_line, shell_word
 from hindmost.processes import is_alive
@@ -238,7 +239,7 @@ def locked(folder: Path) -> Iterator[None]:
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        notes = (folder / JOURNAL, folder / UNUSABLE)
+        notes = (folder / JOURNAL, folder / UNUSABLE, folder / NOTE, folder / f".{NOTE}")
         for path in (*folder.glob(PATTERN), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()

@@ -34,28 +34,14 @@ from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Spans
 from hindmost.harness.recorder.events import FILES
-from hindmost.harness.recorder.library import Flag
+from hindmost.harness.recorder.library import POLLING, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.text import counted, first_of, percent
 
 NO_CALL = Flag.INCOMPLETE | Flag.FURTHER
-POLLS = frozenset(
-    (
-        *(
-            "looks",
-            "looks_at",
-            "looks_for",
-            "asks",
-            "tests_one",
-            "tests_all",
-            "tests_any",
-            "tests_some",
-        ),
-        *("waits_any", "waits_some"),
-    )
-)
+POLLS = POLLING | {CallClass.WAIT_ANY, CallClass.WAIT_SOME}
 """Classes of calls whose number depends on when messages arrive."""
 
 

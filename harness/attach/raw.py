@@ -33,7 +33,7 @@ from hindmost.harness.attach.odd_numbers import (
     usable_places,
 )
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
-from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile.checksum import BLOCK_BYTES
 from hindmost.harness.runfile.contexts import NOWHERE, CallContexts, Module, PythonCode
 from hindmost.output import ProgressLine
@@ -41,8 +41,8 @@ from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 
 T = TypeVar("T")
-VERSION = 3
-"""Of raw files; a later one is refused."""
+VERSION = 4
+"""Of raw files; another one is refused."""
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
 PATTERN = "node-*.raw"
@@ -481,6 +481,9 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
 def program_at(data: mmap.mmap, at: Span, rank: int, odd: list[str]) -> Program:
     """Return what a frame of a rank says of its program; raises a ValueError."""
     found = usable(Program, json_at(data, at), odd)
+    strange = {*found.call_classes} - CallClass.__members__.keys()
+    if strange and found.version == VERSION:
+        raise ValueError(f"unknown classes of calls: {', '.join(sorted(strange))}")
     if found.rank != rank:
         odd.append(f"it calls itself rank {found.rank}")
     return replace(
@@ -567,13 +570,13 @@ class UnreadableError(DataError):
     """A raw file or folder that another user, or a later hindmost, can read."""
 
 
-def refuse_later(folder: Path, ranks: Mapping[int, RawRank]) -> None:
-    """Refuse raw files of a later version, by name."""
-    version = min(raw.program.version for raw in ranks.values())
-    if version > VERSION:
+def refuse_other_versions(folder: Path, ranks: Mapping[int, RawRank]) -> None:
+    """Refuse raw files of another version, by name; a damaged rank does not decide."""
+    version, _ = Counter(raw.program.version for raw in ranks.values()).most_common(1)[0]
+    if version != VERSION:
         raise UnreadableError(
-            f"{folder} follows version {version} of raw files; this hindmost reads up to "
-            f"{VERSION}. Install a newer hindmost to convert it."
+            f"{folder} follows version {version} of raw files; this hindmost reads version "
+            f"{VERSION}. Convert it with the hindmost that recorded it."
         )
 
 
@@ -658,7 +661,7 @@ def read_program(folder: Path, line: ProgressLine | None = None) -> RawProgram:
     if not ranks:
         why = unreadable[0] if unreadable else f"{folder} has no raw file ({PATTERN})."
         raise DataError(f"Nothing can be converted: {why}")
-    refuse_later(folder, ranks)
+    refuse_other_versions(folder, ranks)
     return RawProgram(
         folder=folder,
         ranks=with_tables_of_others(ranks),

@@ -1,16 +1,15 @@
-/* Where the threads of an attached program spend processor time, and in which stretch between two calls of MPI.
- *
- * The kernel sends a thread SIGPROF after each period of its processor time in user mode: by a software event of perf, or,
- * where that is forbidden, by a timer. A thread in a system call is sent none, so no call is cut short. The handler follows
- * the stack by the rules of unwind.h, keeps the chain of return addresses, and the context of the last call of the
- * recorded thread: that is the stretch. It takes no lock and no memory: tables have a fixed size, a slot is claimed by one
- * compare-and-swap and published by one store. What finds a slot that is claimed and not yet published does without it.
- *
- * Rules are found in the tables that the linker made (.eh_frame_hdr), of the modules that were loaded when samples were
- * last written: libgcc's look-up may wait for a lock that the interrupted thread holds.
- *
- * Where the program has a handler of SIGPROF, or installs one, there are no samples. */
 #include "sampler.h"
+
+#include "attached.h"
+#include "classify.h"
+#include "clock.h"
+#include "contexts.h"
+#include "json.h"
+#include "places.h"
+#include "pyframes.h"
+#include "rawfile.h"
+#include "recording.h"
+#include "unwind.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,10 +19,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 enum {
   SAMPLED_THREADS = 512,
@@ -43,21 +46,11 @@ enum { MIN_SAMPLES_A_SECOND = 100, MAX_SAMPLES_A_SECOND = 1000, CALIBRATION_NS =
 #define SAMPLING_COST 0.003 /* of the processor time */
 #define SAMPLE_OF_PYTHON (1ull << 62)
 
-/* As it is written; `ready` is set last. */
-struct sample_place {
-  int64_t offset, function, bytes;
-  int32_t module;
-  _Atomic int32_t ready;
-};
 struct sample_address {
   _Atomic uint64_t key; /* 0: free, 1: claimed */
   uint32_t place;       /* one more than its number, 0: none */
   uint8_t ends, of_recorder, of_python;
   struct rule rule;
-};
-struct sample_pair { /* as it is written */
-  uint32_t before, chain, flags; /* before: context of the last call of the recorded thread */
-  _Atomic uint32_t ready;
 };
 struct sample {
   int64_t ns;
@@ -70,7 +63,7 @@ struct loaded_module {
 };
 struct loaded_modules {
   uint32_t count;
-  struct loaded_module module[MOST_MODULES];
+  struct loaded_module module[MAX_MODULES];
 };
 enum thread_state { THREAD_FREE, THREAD_LIVES, THREAD_ENDED };
 struct sampled_thread {
@@ -86,7 +79,7 @@ struct sampled_thread {
 
 static struct sample_tables {
   struct sample_address addresses[SAMPLE_SLOTS];
-  struct sample_place places[MAX_SAMPLE_PLACES];
+  struct place places[MAX_SAMPLE_PLACES]; /* pad: 1, set last */
   struct { _Atomic uint64_t key; uint32_t number; } chain_slots[SAMPLE_SLOTS], pair_slots[SAMPLE_SLOTS];
   uint32_t chain_end[MAX_SAMPLE_CHAINS + 1];
   _Atomic uint8_t chain_ready[MAX_SAMPLE_CHAINS];
@@ -126,38 +119,6 @@ static const struct loaded_module *module_around(uint64_t address) {
   return NULL;
 }
 
-/* The rule of a return address by the linker's table of its module, which is sorted; and its function. */
-static struct rule sampled_rule(const struct loaded_module *module, uint64_t address, uint64_t *function, uint64_t *bytes) {
-  struct rule none = {.kind = CHAIN_ENDS};
-  *function = *bytes = 0;
-#ifdef __x86_64__
-  enum { BY_TABLE = 0x3b, FOUR_BYTES = 3 }; /* how all linkers write its rows, and their count */
-  const uint8_t *table = module->table, *at = table + 4;
-  if (!table || table[0] != 1 || table[3] != BY_TABLE || table[2] != FOUR_BYTES) return none;
-  at += encoded_bytes(table[1]);
-  int64_t low = 0, high = (int64_t)read_bytes(&at, 4);
-  const struct { int32_t begin, description; } *rows = (const void *)at;
-  const int64_t wanted = (int64_t)(address - 1 - (uint64_t)table);
-  while (high - low > 1) {
-    int64_t middle = (low + high) / 2;
-    if (rows[middle].begin <= wanted) low = middle;
-    else high = middle;
-  }
-  if (high <= low || rows[low].begin > wanted) return none;
-  uint64_t begin = (uint64_t)table + (uint64_t)(int64_t)rows[low].begin;
-  struct rule rule = rule_of(table + rows[low].description, begin, address, bytes);
-  if (address - 1 - begin >= *bytes) { /* between functions */
-    *bytes = 0;
-    return none;
-  }
-  *function = begin;
-  return rule;
-#else
-  (void)module, (void)address;
-  return none;
-#endif
-}
-
 static void *begin_sampled_thread(void *given);
 
 /* The slot of a return address (of a line of Python: of its instruction, with its code); NULL if there is none. */
@@ -172,15 +133,15 @@ static struct sample_address *sampled_address(uint64_t key, uint64_t code) {
       if (found == key) return slot;
       continue;
     }
-    struct sample_place place = {.module = OF_NO_FILE};
+    struct place place = {.module = OF_NO_FILE};
     uint64_t function = 0, bytes = 0;
     slot->rule = (struct rule){.kind = CHAIN_ENDS};
     if (key & SAMPLE_OF_PYTHON) {
-      place = (struct sample_place){.module = OF_PYTHON, .offset = (int64_t)(key & ~SAMPLE_OF_PYTHON), .function = (int64_t)code};
+      place = (struct place){.module = OF_PYTHON, .offset = (int64_t)(key & ~SAMPLE_OF_PYTHON), .function = (int64_t)code};
     } else {
       const struct loaded_module *module = module_around(key - 1);
       if (module) {
-        slot->rule = sampled_rule(module, key, &function, &bytes);
+        slot->rule = rule_by_table(module->table, key, &function, &bytes);
         place.module = module->number;
         place.offset = (int64_t)(key - module->base);
         place.function = function ? (int64_t)(function - module->base) : 0;
@@ -192,9 +153,8 @@ static struct sample_address *sampled_address(uint64_t key, uint64_t code) {
     }
     uint32_t number = atomic_fetch_add(&sample_places, 1);
     if (number < MAX_SAMPLE_PLACES) {
-      struct sample_place *kept = &sampled->places[number];
-      kept->offset = place.offset, kept->function = place.function, kept->bytes = place.bytes, kept->module = place.module;
-      atomic_store_explicit(&kept->ready, 1, memory_order_release);
+      sampled->places[number] = place;
+      __atomic_store_n(&sampled->places[number].pad, 1, __ATOMIC_RELEASE);
       slot->place = number + 1;
     } else
       atomic_store(&sample_places, MAX_SAMPLE_PLACES);
@@ -251,7 +211,7 @@ static uint32_t sampled_pair(uint32_t before, uint32_t chain, uint32_t flags) {
     struct sample_pair *pair = &sampled->pairs[number];
     pair->before = before, pair->chain = chain, pair->flags = flags;
     slot->number = number + 1;
-    atomic_store_explicit(&pair->ready, 1, memory_order_release);
+    __atomic_store_n(&pair->ready, 1, __ATOMIC_RELEASE);
     atomic_store_explicit(&slot->key, key, memory_order_release);
     return number + 1;
   }
@@ -368,7 +328,7 @@ static int64_t thread_cpu(void) {
   return (int64_t)spent.tv_sec * 1000000000 + spent.tv_nsec;
 }
 
-static void sampler_enter(void) {
+static void note_gap(void) {
   if (!left.end_ns) return;
   int64_t passed = system_now() + clock_shift_ns - left.end_ns;
   int64_t cpu_ns = passed < CLOCK_WORTH_NS ? left.cpu_ns + (passed > 0 ? passed : 0) : thread_cpu();
@@ -504,6 +464,7 @@ static void describe_sampling(void) {
 static void stop_sampling(const char *why) {
   if (!sampling) return;
   sampling = 0;
+  call_hooks.before_call = NULL;
   for (int i = 0; i < SAMPLED_THREADS; i++)
     if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES) disarm_thread(&sampled->threads[i]);
   no_samples_why = why;
@@ -569,6 +530,8 @@ static void sampler_prepare(void) {
 
 static void refresh_modules(void);
 
+__attribute__((weak)) int Py_IsInitialized(void);
+
 static void find_python_frames(void) {
   if (!python.evaluates || !python.has_entry) return; /* 3.11, whose frames are known */
   const struct loaded_module *module = module_around((uint64_t)python.evaluates);
@@ -599,7 +562,7 @@ static void sampler_begin(MPI_Comm ranks) {
       rate = rate < MIN_SAMPLES_A_SECOND ? MIN_SAMPLES_A_SECOND : rate > MAX_SAMPLES_A_SECOND ? MAX_SAMPLES_A_SECOND : rate;
       period_ns = (int64_t)(1e9 / rate);
     }
-    if (samples_a_second) period_ns = 1000000000 / samples_a_second;
+    if (attached.samples_a_second) period_ns = 1000000000 / attached.samples_a_second;
     if (samples_by_timer && period_ns < TIMER_PERIOD_NS) period_ns = TIMER_PERIOD_NS;
     samples_began = 1;
   }
@@ -610,6 +573,7 @@ static void sampler_begin(MPI_Comm ranks) {
     end_writing(&signals);
   }
   if (!samples_began) return;
+  call_hooks.before_call = note_gap;
   sampling = 1;
   for (int i = 0; i < SAMPLED_THREADS; i++)
     if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES && sampled->threads[i].event < 0) arm_thread(&sampled->threads[i]);
@@ -617,6 +581,7 @@ static void sampler_begin(MPI_Comm ranks) {
 
 static void sampler_leave_child(void) {
   samples_wanted = sampling = 0;
+  call_hooks.before_call = NULL;
   this_thread = NULL;
 }
 
@@ -628,7 +593,7 @@ static int note_loaded(struct dl_phdr_info *info, size_t size, void *given) {
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME) table = (const uint8_t *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-  for (int i = 0; i < info->dlpi_phnum && all->count < MOST_MODULES; i++) {
+  for (int i = 0; i < info->dlpi_phnum && all->count < MAX_MODULES; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
     uint64_t begin = info->dlpi_addr + part->p_vaddr;
     if (part->p_type == PT_LOAD && part->p_flags & PF_X)
@@ -674,7 +639,7 @@ static void name_python_places(uint32_t from, uint32_t to) {
   if (!code_type) code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   int gil = python.PyGILState_Ensure();
   for (uint32_t i = from; i < to; i++) {
-    struct sample_place *place = &sampled->places[i];
+    struct place *place = &sampled->places[i];
     char *code = (char *)place->function;
     if (place->module != OF_PYTHON) continue;
     int at = (int)((char *)place->offset - code - CODE_INSTRUCTIONS);
@@ -688,10 +653,7 @@ static void name_python_places(uint32_t from, uint32_t to) {
 
 /* The samples of a thread so far: when the first of them was, then microseconds from one to the next with their pairs. */
 static void write_thread(struct sampled_thread *thread, int ended) {
-  struct {
-    int64_t begin_ns, cpu_ns;
-    uint32_t thread, lost;
-  } *head = (void *)sampled->entries;
+  struct samples_head *head = (void *)sampled->entries;
   uint32_t put = atomic_load_explicit(&thread->put, memory_order_acquire), at = thread->taken;
   uint16_t *entry = sampled->entries + sizeof *head / sizeof *entry;
   const uint16_t *const last = sampled->entries + sizeof sampled->entries / sizeof *entry - 4;
@@ -717,9 +679,9 @@ static uint32_t ready_until(uint32_t from, uint32_t count, int (*ready)(uint32_t
   return from;
 }
 
-static int place_is_ready(uint32_t at) { return atomic_load_explicit(&sampled->places[at].ready, memory_order_acquire); }
+static int place_is_ready(uint32_t at) { return __atomic_load_n(&sampled->places[at].pad, __ATOMIC_ACQUIRE); }
 static int chain_is_ready(uint32_t at) { return atomic_load_explicit(&sampled->chain_ready[at], memory_order_acquire); }
-static int pair_is_ready(uint32_t at) { return (int)atomic_load_explicit(&sampled->pairs[at].ready, memory_order_acquire); }
+static int pair_is_ready(uint32_t at) { return (int)__atomic_load_n(&sampled->pairs[at].ready, __ATOMIC_ACQUIRE); }
 
 static void sampler_write(void) {
   static const char *described = "";
@@ -741,10 +703,9 @@ static void sampler_write(void) {
   uint32_t chains = ready_until(samples_written.chains, (uint32_t)(atomic_load(&sample_chains) >> 32), chain_is_ready);
   uint32_t pairs = ready_until(samples_written.pairs, atomic_load(&sample_pairs), pair_is_ready);
   if (is_recorded) name_python_places(samples_written.places, places);
-  write_contexts();
   if (places > samples_written.places)
     raw_frame(RAW_SAMPLE_PLACES, sampled->places + samples_written.places,
-              (places - samples_written.places) * sizeof(struct sample_place));
+              (places - samples_written.places) * sizeof(struct place));
   if (chains > samples_written.chains) {
     uint32_t first = samples_written.chains ? sampled->chain_end[samples_written.chains - 1] : 0;
     raw_frame(RAW_SAMPLE_CHAIN_ENDS, sampled->chain_end + samples_written.chains, (chains - samples_written.chains) * sizeof(uint32_t));

@@ -49,7 +49,7 @@ from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
 if TYPE_CHECKING:
-    from hindmost.harness.attach.stop import StopRequest
+    from hindmost.harness.attach.limit import StopRequest
 
 FIRST_NODE = "node-0000000.raw"
 """The raw file of the node of rank 0."""
@@ -161,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-before",
         default="",
         metavar="TIME",
-        help="time after which the program must have ended, as 2h (the end of its Slurm job)",
+        help="time after which the program must have ended, as 2h (the end of its job)",
     )
     stop.add_argument(
         "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"
@@ -171,7 +171,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--end-takes",
         default="",
         metavar="TIME",
-        help="time to keep free for the end of the program, beside a checkpoint (30s)",
+        help="time to keep free for the end of the program (as in its last run, else 30s)",
     )
     parser.add_argument(
         "--mpicc",
@@ -330,7 +330,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         told.write_text(owner_line())
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        ended = run_in_time(program, {**original, **added}, blocked, told, stop)
+        ended = run_watched(program, {**original, **added}, blocked, told, arguments, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
@@ -349,33 +349,32 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
 
 def stop_request(arguments: argparse.Namespace) -> StopRequest | None:
     """Return how the program is to be told to stop; None if it is not to be."""
-    from hindmost.harness.attach.stop import StopRequest
+    from hindmost.harness.attach.limit import StopRequest
 
     return StopRequest.of(
         arguments.stop_before, arguments.signal, arguments.stop_file, arguments.end_takes
     )
 
 
-def run_in_time(
+def run_watched(
     program: list[str],
     environment: dict[str, str],
     blocked: set[signal.Signals],
     told: Path,
+    arguments: argparse.Namespace,
     request: StopRequest | None,
 ) -> Ended:
-    """Run the program; tell it to stop before its time is up, if that is asked for."""
-    if request is None:
-        return run_program(program, environment, blocked)
+    """Run the program and watch it; tell it to stop before its time is up, if that is asked for."""
     from hindmost.harness.attach.pairs import PairsPage
-    from hindmost.harness.attach.stop import POLL_S, StopInTime
+    from hindmost.harness.attach.stop import POLL_S, ProgramWatch
 
     def raw_file() -> Path | None:
         processes = read_outcome(told).processes
         return processes[0].folder / FIRST_NODE if processes else None
 
-    with TemporaryDirectory(prefix="hindmost-") as folder:
+    with TemporaryDirectory(prefix="hindmost-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "pairs"
-        watch = StopInTime(request=request, page=PairsPage(path), say=warn, raw_file=raw_file)
+        watch = ProgramWatch(PairsPage(path), request, warn, raw_file, arguments.out)
         ended = run_program(program, {**environment, PAIRS: str(path)}, blocked, watch.poll, POLL_S)
         watch.end(ended.status)
     return ended

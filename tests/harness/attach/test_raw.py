@@ -135,9 +135,9 @@ def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path
     assert len(convert(write_all(ranks, folder), tmp_path)) == 1
 
 
-def test_a_later_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
-    write_all(two_ranks(version=4), folder)
-    with pytest.raises(DataError, match="version 4 of raw files"):
+def test_another_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    write_all(two_ranks(version=5), folder)
+    with pytest.raises(DataError, match="version 5 of raw files"):
         convert(folder, tmp_path)
     assert folder.exists()
 
