@@ -94,7 +94,7 @@ class Frame(IntEnum):
     SAMPLE_PAIRS = 25
     """Of samples: the last context of a call, and the chain of frames, the innermost first."""
     SAMPLES = 26
-    CONTEXT_CPU = 27
+    CONTEXT_CPU = 28
     """By context, the processor time from calls to the next ones; the last one has all."""
 
 

@@ -127,13 +127,18 @@ def attribute(samples: Sampled) -> Attribution:
     most = min(float(share[candidates].max()), 1.0)
     if most <= 0.0:
         return Attribution(samples=own)
-    holding = candidates[share[candidates] >= NAMED * most]
+    # Chance may take from a function's share what it needs to be named; its callers are sure then.
+    margin = np.where(share >= samples.sure * deviation, deviation, 0.0)
+    holding = candidates[(share + margin)[candidates] >= NAMED * most]
     chosen = int(holding[np.argmin(mean_depth[holding])])
     usual = theirs / max(others, 1)
     inner = candidates[mean_depth[candidates] < mean_depth[chosen]]
-    is_alike = usual[chosen] >= WHOLE and bool(
-        ((usual[inner] >= PART) & (usual[inner] < WHOLE)).any()
-    )
+    inner = inner[(usual[inner] >= PART) & (usual[inner] < WHOLE)]
+    is_alike = bool(usual[chosen] >= WHOLE and inner.size)
+    if is_alike:
+        best = int(inner[share[inner].argmax()])
+        if share[best] + INTERVAL * deviation[best] >= NAMED * most:  # it may have all of it
+            chosen, is_alike = best, False
     in_it = functions == chosen
     at, which = np.unique(places[in_it], return_inverse=True)
     of_place = [
