@@ -34,7 +34,7 @@ NOISE = 3.0
 """Standard deviations of samples beyond which their lack is processor time in the kernel."""
 KERNEL = CodePlace("the kernel (page faults, system calls)")
 ALIKE = 0.5
-"""Part of the excess in the stretch that the rest of the iteration has at least on a slower core."""
+"""Part of the excess in the function that all else has at least where the core is slower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,9 +213,7 @@ class ExtraWork:
         if self.by_processor:
             return self.function_words
         if self.extra_cpu_s < LEAST_CPU * self.own_cpu_s:
-            return (
-                f" Its processor time is no longer there than the others': it {self.idle_words}."
-            )
+            return f" Its processor time is no longer there than the others': it {self.idle_words}."
         if not self.is_busy:
             part = percent(self.extra_cpu_s / self.extra_s, 0)
             return (
@@ -243,10 +241,12 @@ class ExtraWork:
         share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
         share = "Nearly all" if low > NEARLY_ALL else share
         named = f" {share} of its extra processor time there is spent in {self.place}."
-        core = (
-            " What else the rank does takes no longer than on the others, so its core is not slower."
+        if not self.same_core:
+            return named
+        return (
+            f"{named} What else the rank does takes no longer than on the others, so its core is "
+            "not slower."
         )
-        return f"{named}{core if self.same_core else ''}"
 
 
 def extra_work(run: Run, found: Culprit, stretches: Sequence[Stretch]) -> ExtraWork | None:
@@ -286,9 +286,7 @@ def extra_work(run: Run, found: Culprit, stretches: Sequence[Stretch]) -> ExtraW
     )
 
 
-def where_words(
-    found: Culprit, stretches: Sequence[Stretch], extra: ExtraWork | None
-) -> str:
+def where_words(found: Culprit, stretches: Sequence[Stretch], extra: ExtraWork | None) -> str:
     """Say where in the code the extra work of a culprit lies; empty if that is not known."""
     if extra is not None:
         return extra.words

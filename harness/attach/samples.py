@@ -151,7 +151,10 @@ def samples_of(
     spans = raw.noted.get(Frame.SAMPLE_PAIRS, [])
     pairs = np.concatenate(
         [np.zeros(1, PAIR)]  # of samples for which there was no room in a table
-        + [np.frombuffer(raw.data, PAIR, span.count // PAIR.itemsize, span.offset) for span in spans]
+        + [
+            np.frombuffer(raw.data, PAIR, span.count // PAIR.itemsize, span.offset)
+            for span in spans
+        ]
     )
     threads = threads_of(raw)
     found: list[NDArray[np.int64]] = []
@@ -190,9 +193,7 @@ def samples_of(
     )
 
 
-def context_times(
-    raw: RawRank, numbers: NDArray[np.uint32], contexts: int
-) -> NDArray[np.float64]:
+def context_times(raw: RawRank, numbers: NDArray[np.uint32], contexts: int) -> NDArray[np.float64]:
     """Return the processor time from calls of each context of the run to the next ones."""
     cpu_ns = array_of(raw.data, Frame.CONTEXT_CPU, raw.noted.get(Frame.CONTEXT_CPU, [])[-1:])
     known = min(cpu_ns.size, numbers.size)
@@ -273,19 +274,19 @@ class StackNames:
         frames = [int(at) for at in contexts.chain(chain)[::-1]]
         if not frames:
             return CodeStack(), SampleKind.UNKNOWN
-        files = [modules[module] if (module := int(contexts.module[at])) >= 0 else "" for at in frames]
+        files = [
+            modules[module] if (module := int(contexts.module[at])) >= 0 else "" for at in frames
+        ]
         is_openmp = [OPENMP.match(file) is not None for file in files]
         # The runtime waits by functions of the C library, which are the innermost frames then.
         outer = next((at for at, file in enumerate(files) if not SYSTEM.match(file)), 0)
-        own = [
-            at
-            for at, file in enumerate(files)
-            if not is_openmp[at] and not SYSTEM.match(file)
-        ]
+        own = [at for at, file in enumerate(files) if not is_openmp[at] and not SYSTEM.match(file)]
         lines = [at for at in own if any(each.line for each in named[frames[at]])]
         first = (lines or own or [len(frames)])[0]
         own = [at for at in own if at >= first]
-        runtime = next((at for at, here in enumerate(is_openmp) if here and at > first), len(frames))
+        runtime = next(
+            (at for at, here in enumerate(is_openmp) if here and at > first), len(frames)
+        )
         places = [named[frames[at]] for at in own]
         region = sum(len(named[frames[at]]) for at in own if at < runtime)
         stack = CodeStack(

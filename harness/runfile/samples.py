@@ -1,7 +1,7 @@
 """Samples of where the threads of an attached program spend processor time.
 
-A sample is of a thread of a rank, in the stretch that follows a call of MPI, with the functions that
-ran then. A run file counts those that are equal.
+A sample is of a thread of a rank, in the stretch that follows a call of MPI, with the functions
+that ran then. A run file counts those that are equal.
 """
 
 from __future__ import annotations

@@ -2,14 +2,13 @@
 
 Processor times are exact; samples only divide them. A function's time on the rank is T p, on the
 others T' q, with p and q its shares of the samples, which are binomial. Its share of the extra time
-is (T p - T' q) / (T - T'). Where times are not known, the samples' own numbers stand for them, which
-are Poisson's. With a function's usual share s of an iteration and the extra e, both shares of an
-iteration's time, z standard deviations need about N = z^2 (2 s + e) / e^2 samples.
+is (T p - T' q) / (T - T'). Where times are not known, the samples' own numbers stand for them,
+which are Poisson's. With a function's usual share s of an iteration and the extra e, both shares of
+an iteration's time, z standard deviations need about N = z^2 (2 s + e) / e^2 samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,8 +115,10 @@ def attribute(samples: Sampled) -> Attribution:
     stack, depth, functions = stack[once], depth[once], functions[once]
     places = samples.place[once]
     count = int(samples.function.max(initial=-1)) + 1
-    mine = np.bincount(functions, samples.own[stack], count)
-    theirs = np.bincount(functions, samples.others[stack], count)
+    mine, theirs = (
+        np.bincount(functions, each[stack], count).astype(np.float64)
+        for each in (samples.own, samples.others)
+    )
     share, deviation = shares(samples, mine, theirs)
     weight = samples.own[stack] + samples.others[stack]
     mean_depth = np.bincount(functions, weight * depth, count) / np.maximum(mine + theirs, 1)
@@ -142,7 +143,7 @@ def attribute(samples: Sampled) -> Attribution:
     in_it = functions == chosen
     at, which = np.unique(places[in_it], return_inverse=True)
     of_place = [
-        np.bincount(which, values[stack[in_it]], at.size)
+        np.bincount(which, values[stack[in_it]], at.size).astype(np.float64)
         for values in (samples.own, samples.others)
     ]
     of_lines, _ = shares(samples, *of_place)

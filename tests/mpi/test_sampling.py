@@ -1,4 +1,4 @@
-"""Samples of real programs: the function that has more work, threads, and programs that are left in peace."""
+"""Samples of real programs: which function has more work, threads, and calls that are not cut."""
 
 from __future__ import annotations
 

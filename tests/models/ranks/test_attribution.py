@@ -88,9 +88,7 @@ def test_two_functions_with_extra_work_are_named_by_the_one_that_calls_both() ->
 
 
 def test_many_ranks_need_fewer_samples() -> None:
-    one, many = (
-        attribute(drawn((0.0, 0.0, 0.1, 0.0), 9000, 5, ranks=ranks)) for ranks in (1, 63)
-    )
+    one, many = (attribute(drawn((0.0, 0.0, 0.1, 0.0), 9000, 5, ranks=ranks)) for ranks in (1, 63))
     assert one.function == many.function == FLUX
     assert many.deviation < 0.8 * one.deviation
 
