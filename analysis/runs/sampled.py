@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.stretches import Stretch, extra_stretch, extra_words, lies_words
+from hindmost.analysis.runs.stretches import Stretch
+from hindmost.analysis.show.facts import ExtraWork
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import CodePlace, SampleKind
 from hindmost.models.ranks.attribution import (
@@ -20,16 +21,7 @@ from hindmost.models.ranks.attribution import (
     attribute,
 )
 from hindmost.models.ranks.culprit import Culprit, median_of_others
-from hindmost.text import counted, percent, seconds
 
-EXPLAINS = 0.5
-"""Part of the extra time that extra processor time must be to explain it."""
-WAITS, BLOCKED = 0.5, 0.1
-"""Parts of the time without processor time that waiting for a core is, at least, and at most."""
-LEAST_CPU = 0.01
-"""Part of a rank's processor time from which on some more of it is told."""
-NEARLY_ALL = 0.99
-"""End of an interval above which the whole is meant."""
 NOISE = 3.0
 """Standard deviations of samples beyond which their lack is processor time in the kernel."""
 KERNEL = CodePlace("the kernel (page faults, system calls)")
@@ -105,7 +97,7 @@ class RunSamples:
             np.bincount(self.stack[chosen], self.count[chosen], stacks).astype(np.int64)
             for chosen in (here & mine, here & ~mine)
         )
-        spent_s = self.context_s[:, list(contexts)].sum(axis=1)
+        spent_s = self.time_in(contexts)
         known = bool((spent_s > 0.0).all())
         if known and not self.by_timer:  # no samples are taken in the kernel
             taken = np.bincount(self.rank[here], self.count[here], spent_s.size)
@@ -126,6 +118,10 @@ class RunSamples:
             sure=SURE_BY_TIMER if self.by_timer else SURE,
         )
 
+    def time_in(self, contexts: Sequence[int]) -> NDArray[np.float64]:
+        """Return the processor time after some contexts: float64, shape (rank,), seconds."""
+        return np.asarray(self.context_s[:, list(contexts)].sum(axis=1))
+
     @property
     def functions(self) -> NDArray[np.int64]:
         """The function of each place: int64 array, shape (place,)."""
@@ -136,161 +132,24 @@ class RunSamples:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtraWork:
-    """What samples tell of the extra work of a culprit, in the stretch that has most of it.
-
-    Attributes
-    ----------
-    attribution : Attribution
-    place : CodePlace or None
-        The function, and the line in it, that has the extra time; None if none has.
-    extra_s, extra_cpu_s : float
-        Time, and processor time, beyond the others' median in the stretch; the second is NaN where
-        it is not known.
-    own_cpu_s : float
-        Processor time of the rank in the stretch.
-    core_wait_s : float
-        How long the rank could run and had no core; NaN where that is not known.
-    same_core : bool
-        Whether what else the rank does takes as long as on the others: its core is not slower.
-    run_s : float
-        Time of the run.
-    stretch : Stretch
-    part : float
-        Share of the extra work that lies in the stretch.
-    by_processor : bool
-        Whether the extra work is processor time.
-    """
-
-    attribution: Attribution
-    place: CodePlace | None
-    extra_s: float
-    extra_cpu_s: float
-    own_cpu_s: float
-    core_wait_s: float
-    same_core: bool
-    run_s: float
-    stretch: Stretch
-    part: float
-    by_processor: bool
-
-    JSON = (
-        "function=place.function file=place.file line=place.line share=attribution.share "
-        "interval=attribution.interval samples=attribution.samples needed=attribution.needed "
-        "sure=attribution.sure text=words"
-    )
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether processor time explains the extra time, as far as is known."""
-        return self.by_processor or not self.extra_cpu_s < EXPLAINS * self.extra_s
-
-    @property
-    def decides(self) -> bool:
-        """Whether it is more work of a function, and not a slower core."""
-        found = self.attribution
-        return self.is_busy and found.sure and not found.is_alike and self.same_core
-
-    @property
-    def idle_words(self) -> str:
-        """Say what the rank does in time that is no processor time."""
-        idle_s = self.extra_s - self.extra_cpu_s
-        if self.core_wait_s >= WAITS * idle_s:
-            return "waits for a core"
-        if self.core_wait_s < BLOCKED * idle_s:
-            return "is blocked in the system (a file, a lock, a pause)"
-        return "waits for a core, or is blocked in the system"
-
-    @property
-    def words(self) -> str:
-        """Say between which calls the extra work is, and in which function, or why not."""
-        return f"{lies_words(self.stretch, self.part)}{self.time_words}"
-
-    @property
-    def time_words(self) -> str:
-        """Say what part of the extra work is processor time, and in which function that is."""
-        if self.by_processor:
-            return self.function_words
-        if self.extra_cpu_s < LEAST_CPU * self.own_cpu_s:
-            return f" Its processor time is no longer there than the others': it {self.idle_words}."
-        if not self.is_busy:
-            part = percent(self.extra_cpu_s / self.extra_s, 0)
-            return (
-                f" Only {part} of that is processor time; else it {self.idle_words}."
-                f"{self.function_words}"
-            )
-        return self.function_words
-
-    @property
-    def function_words(self) -> str:
-        """Say in which function the extra processor time is."""
-        found = self.attribution
-        if self.place is None:
-            return ""
-        if not found.sure:
-            more_s = self.run_s * (found.needed / max(found.samples, 1) - 1.0)
-            more = f", {seconds(more_s)} more of the run" if more_s > 0.0 else ""
-            return (
-                " Not enough samples to name the function: it has "
-                f"{counted(found.samples, 'sample')} there and needs about {found.needed:,}{more}."
-            )
-        if found.is_alike:
-            return f" All functions in {self.place.function} take longer there."
-        low, high = found.interval
-        share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
-        share = "Nearly all" if low > NEARLY_ALL else share
-        named = f" {share} of its extra processor time there is spent in {self.place}."
-        if not self.same_core:
-            return named
-        return (
-            f"{named} What else the rank does takes no longer than on the others, so its core is "
-            "not slower."
-        )
-
-
-def extra_work(run: Run, found: Culprit, stretches: Sequence[Stretch]) -> ExtraWork | None:
-    """Return what samples tell of a culprit's extra work; None if there are none.
-
-    Parameters
-    ----------
-    stretches : sequence of Stretch
-        Of the run.
-    """
-    samples, rank = RunSamples.of(run), found.rank
-    if samples is None:
-        return None
-    work = [each.quickest.typical_s if found.quickest else each.work_s for each in stretches]
-    if found.processor:
-        work = [samples.context_s[:, list(each.contexts)].sum(axis=1) for each in stretches]
-    where = extra_stretch(np.array(work), rank)
-    if where is None:
-        return None
-    stretch = stretches[where[0]]
+def extra_work(run: Run, samples: RunSamples, found: Culprit, stretch: Stretch) -> ExtraWork:
+    """Return what samples tell of a culprit's extra work in a stretch."""
+    rank = found.rank
     here = samples.in_stretch(rank, stretch.contexts)
     answer = attribute(here)
     place = samples.places[answer.place] if answer.place >= 0 else None
     extra_s = stretch.work_s - median_of_others(stretch.work_s)
     return ExtraWork(
         attribution=answer,
-        place=place,
+        place="" if place is None else str(place if not answer.is_alike else place.function),
         extra_s=float(extra_s[rank]),
         extra_cpu_s=here.own_s - here.others_s,
         own_cpu_s=here.own_s,
         core_wait_s=float(run.variable("core_wait")[rank]) if run.has("core_wait") else np.nan,
         same_core=is_same_core(samples, here, answer, rank, stretch),
         run_s=run.solve_time_s,
-        stretch=stretch,
-        part=where[1],
         by_processor=found.processor,
     )
-
-
-def where_words(found: Culprit, stretches: Sequence[Stretch], extra: ExtraWork | None) -> str:
-    """Say where in the code the extra work of a culprit lies; empty if that is not known."""
-    if extra is not None:
-        return extra.words
-    return extra_words(stretches, found.rank, quickest=found.quickest)
 
 
 def is_same_core(

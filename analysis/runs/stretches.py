@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.check_bodies import named, places_of, recurring_of
+from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -38,7 +38,6 @@ from hindmost.models.ranks.culprit import (
 from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
-from hindmost.text import percent, seconds
 
 USUAL = 0.9
 """Quantile of iterations up to which they are usual."""
@@ -314,82 +313,74 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
     return beyond_s, begin_s, end_s, grows
 
 
-def extra_stretch(work: NDArray[np.float64], rank: int) -> tuple[int, float] | None:
-    """Return the stretch with most extra work of a rank, and its share; None if not known.
+def place_of_extra(
+    stretches: Sequence[Stretch], work: Sequence[NDArray[np.float64]], rank: int
+) -> tuple[Stretch | None, float]:
+    """Return the stretch with most of the extra work of a rank, and its share of that.
+
+    None and 0 if that is not known.
 
     Parameters
     ----------
-    work : float64 array, shape (stretch, rank), seconds
+    work : sequence of float64 array, shape (rank,), seconds
+        Of each stretch.
     rank : int
         A column of the run.
     """
-    if not len(work) or work.shape[1] < 2:
-        return None
-    extra = (work - median_of_others(work))[:, rank]
+    if not stretches or work[0].size < 2:
+        return None, 0.0
+    extra = np.array([each[rank] - median_of_others(each)[rank] for each in work])
     at, whole_s = int(extra.argmax()), float(extra.sum())
     if not extra[at] > 0.0 < whole_s:
-        return None
-    return at, min(float(extra[at]) / whole_s, 1.0)
+        return None, 0.0
+    return stretches[at], min(float(extra[at]) / whole_s, 1.0)
 
 
-def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
-    """Say between which calls the extra work of a rank lies; empty if that is not known.
+def work_in(stretches: Sequence[Stretch], *, quickest: bool) -> list[NDArray[np.float64]]:
+    """Return the work in each stretch: of the quickest iterations, or of all of them."""
+    return [each.quickest.typical_s if quickest else each.work_s for each in stretches]
 
-    Parameters
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Where work grows most from iteration to iteration.
+
+    Attributes
     ----------
-    rank : int
-        A column of the run.
-    quickest : bool
-        That of its quickest iterations, not of all of them.
+    ranks : tuple of int
+        Columns of the run.
+    where : str
+        Between which calls.
+    begin_s, end_s : float
+        Median work of an iteration, of the first and of the last third: the mean of these ranks.
+    added_s : float
+        What the last third has more on the rank with most of it.
+    clear : bool
+        Whether even the quickest iterations of the last third take twice those of the first.
     """
-    work = np.array([each.quickest.typical_s if quickest else each.work_s for each in stretches])
-    found = extra_stretch(work, rank)
-    return "" if found is None else lies_words(stretches[found[0]], found[1])
+
+    ranks: tuple[int, ...]
+    where: str
+    begin_s: float
+    end_s: float
+    added_s: float
+    clear: bool
 
 
-def lies_words(stretch: Stretch, share: float) -> str:
-    """Say which share of a rank's extra work lies in a stretch."""
-    return f" {percent(share, 0)} of its extra work lies {stretch}."
-
-
-def growth_words(
-    run: Run,
-    stretches: Sequence[Stretch],
-    least_s: float,
-    *,
-    disturbed: bool,
-    places: bool = True,
-) -> str:
-    """Say on which ranks and between which calls work grows most; empty if nowhere.
-
-    Parameters
-    ----------
-    least_s : float
-        What it must add in the last third of the iterations.
-    disturbed : bool
-        Whether something else may make iterations longer.
-    places : bool
-        Whether the calls are named.
-    """
+def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
+    """Return where work grows most; None if nowhere."""
     growing = [each for each in stretches if each.grows.any()]
     if not growing:
-        return ""
+        return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
-    if grown[at, rank] * (run.bodies // 3) < least_s:
-        return ""
     ranks = np.flatnonzero(grown[at] >= MOST_OF_ALL * grown[at, rank])
-    begin_s, end_s = (
-        float(each[ranks].mean()) for each in (growing[at].begin_s, growing[at].end_s)
-    )
-    where = f" {growing[at]}" if places else " in one place (--ranks names it)"
-    perhaps = (
-        ", perhaps through a disturbance"
-        if disturbed and growing[at].grows[ranks].min() < 2
-        else ""
-    )
-    whose = named(np.asarray(run.kept_ranks)[ranks])
-    return (
-        f"Work of {whose}{where} grows from {seconds(begin_s)} to {seconds(end_s)} an "
-        f"iteration{perhaps}."
+    stretch = growing[at]
+    return Growth(
+        ranks=tuple(ranks.tolist()),
+        where=str(stretch),
+        begin_s=float(stretch.begin_s[ranks].mean()),
+        end_s=float(stretch.end_s[ranks].mean()),
+        added_s=float(grown[at, rank]) * (run.bodies // 3),
+        clear=bool(stretch.grows[ranks].min() == 2),
     )

@@ -10,10 +10,13 @@ from pathlib import Path
 from msgspec import UNSET
 
 from hindmost.analysis.readers.format import TraceFormat
-from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
+from hindmost.analysis.runs.finding import OF_MODELS, cautions, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
-from hindmost.analysis.runs.straggler import culprit_of, verdict_words
+from hindmost.analysis.runs.run_facts import facts_of
+from hindmost.analysis.runs.straggler import culprit_of
+from hindmost.analysis.show.facts import UnequalWork
+from hindmost.analysis.show.phrases import folded, text
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.advice import Advice, Compared, advise
 from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
@@ -101,13 +104,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="machine file of the recording machine ('hindmost probe network'): how messages "
-        "divide into latency and bytes",
+        "divide into latency and bytes; with --ranks, its noise ('hindmost probe noise') is in "
+        "place of the recorded one",
     )
     parser.add_argument(
         "--noise",
         metavar="LAW",
         help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
-        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
+        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}. With --ranks, a "
+        "law is in place of the recorded noise",
     )
     parser.add_argument(
         "--progress",
@@ -330,7 +335,9 @@ def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -
     first, last = found[0], found[-1]
     write_lines(*folded([first.check_line()]))
     if gained and (middle := first.middle) is not None:
-        write_lines(*folded(verdict_words(middle.run)))
+        facts = facts_of(middle.run, of_file(first.findings, middle.run.path))
+        culprits = [one for one in facts if isinstance(one, UnequalWork) and one.culprit]
+        write_lines(*folded(map(text, culprits)))
     if gained:
         write_lines(*folded(gain_lines(pooled(gained))))
     elif not first.found and not first.named.words:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hindmost.harness.attach.missing_marks import why_different
-from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.raw_json import LOOP, Inner, Section
+from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched, how_ended
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood

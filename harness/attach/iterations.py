@@ -6,7 +6,7 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,6 +47,14 @@ POLLS = POLLING | {CallClass.WAIT_ANY, CallClass.WAIT_SOME}
 
 class UnsureError(DataError):
     """No loop of the program can be chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopsSaid:
+    """What other ranks have to know of the loops of one rank; see `RankLoops`."""
+
+    summaries: dict[Signature, Summary]
+    without_code: set[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +101,10 @@ class RankLoops:
             summaries=summaries_of(loops, signatures, calls, max(seconds, 1e-300), least),
             without_code=functions.without_code,
         )
+
+    def said(self) -> LoopsSaid:
+        """Return what other ranks have to know of them."""
+        return LoopsSaid(summaries=self.summaries, without_code=self.without_code)
 
     def spans(self, chosen: Chosen) -> Spans:
         """Return when the iterations of a loop begin and end; see `spans_of`."""
@@ -173,8 +185,8 @@ def least_share(wanted: str) -> float:
 
 
 def chosen_loops(
-    ranks: Iterable[RankLoops],
-    first_rank: Callable[[], RankLoops],
+    ranks: Iterable[LoopsSaid],
+    first: RankLoops,
     contexts: CallContexts,
     wanted: tuple[str, int],
     whole_s: float,
@@ -185,10 +197,10 @@ def chosen_loops(
 
     Parameters
     ----------
-    ranks : iterable of RankLoops
-        Of all ranks; one after the other is looked at.
-    first_rank : callable
-        Returns those of the first.
+    ranks : iterable of LoopsSaid
+        Of all ranks.
+    first : RankLoops
+        Those of the first.
     contexts : CallContexts
         Of all ranks.
     wanted : tuple of str, int
@@ -223,7 +235,6 @@ def chosen_loops(
             }
         )
         without_code |= each.without_code
-    first = first_rank()
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
     callers = callers_of(contexts, names, first.loops)

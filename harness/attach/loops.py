@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from hindmost.harness.attach.iterations import (
     least_share,
 )
 from hindmost.harness.attach.sections import Matched
+from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.bodies import Spans, bodies_of_loop
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.pattern import MONITOR
@@ -46,7 +48,7 @@ class LoopOfRanks:
     ----------
     section : Matched
     recorded : callable
-        Returns the recording of a rank, by its place in the run.
+        Returns the recording of a rank of this process, by its place in the run.
     blocks : Blocks
     names : sequence of str
         The program's own phases, those of all ranks.
@@ -87,22 +89,27 @@ class LoopOfRanks:
 
         def look_at(rank: int) -> tuple[bool, list[Spans]]:
             """Return whether a rank counted work, and its spans in each loop."""
-            worked = bool(marked(self.prepared(rank)[0].marks, WORK).size)
-            return worked, spans_on(rank)
+            spans = spans_on(rank)
+            return bool(marked(self.prepared(rank)[0].marks, WORK).size), spans
 
         looked = self.blocks.once(look_at)
-        counts = [EntriesOfRanks() for _ in iterations]
+        own = [EntriesOfRanks() for _ in iterations]
         any_worked = False
         for rank in self.blocks.each(FINDING):
             worked, spans = looked(rank)
             any_worked |= worked
-            for of_ranks, each in zip(counts, spans, strict=True):
+            for of_ranks, each in zip(own, spans, strict=True):
                 of_ranks.add(each)
+        communicator = self.blocks.communicator
+        any_worked = any(communicator.allgather(any_worked))
         return [
             self.agreed_on(
-                of_ranks, partial(lambda at, rank: looked(rank)[1][at], at), of, worked=any_worked
+                of_ranks.agreed(communicator),
+                partial(lambda at, rank: looked(rank)[1][at], at),
+                of,
+                worked=any_worked,
             )
-            for at, (of_ranks, of) in enumerate(zip(counts, iterations, strict=True))
+            for at, (of_ranks, of) in enumerate(zip(own, iterations, strict=True))
         ]
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
@@ -120,31 +127,33 @@ class LoopOfRanks:
             return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
         cut = not self.section.whole
-        until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
-        kept: dict[int, RankLoops] = {}  # until their spans are found, if all ranks are one block
+        until_s = min(self.blocks.of_all("reading", self.last_call_s)) if cut else None
 
+        @self.blocks.once
         def loops_on(rank: int) -> RankLoops:
             recording, _ = self.prepared(rank)
             calls, end_ns = calls_until(recording, until_s)
             begin_ns = recording.begin_ns
             del recording  # it is large
-            found = RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
-            if len(self.blocks.blocks) == 1:
-                kept[rank] = found
-            return found
+            return RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
 
-        facts = self.section.parts[0].facts
-        found = chosen_loops(
-            (loops_on(rank) for rank in self.blocks.each("choosing the loop")),
-            lambda: kept.get(0) or loops_on(0),
-            self.contexts,
-            self.iterate_at,
-            (facts.end_ns - facts.begin_ns) * NS,
-            cut=cut,
+        communicator, facts = self.blocks.communicator, self.section.parts[0].facts
+        own = [loops_on(rank).said() for rank in self.blocks.each("choosing the loop")]
+        gathered = communicator.gather(own)
+        found = on_root(
+            communicator,
+            lambda: chosen_loops(
+                (each for part in gathered for each in part),
+                loops_on(0),
+                self.contexts,
+                (at, every),
+                (facts.end_ns - facts.begin_ns) * NS,
+                cut=cut,
+            ),
         )
 
         def spans_on(rank: int) -> list[Spans]:
-            loops = kept.pop(rank, None) or loops_on(rank)
+            loops = loops_on.take(rank)
             return [loops.spans(chosen) for chosen, _ in found]
 
         return spans_on, [iterations for _, iterations in found]
@@ -194,12 +203,10 @@ class LoopOfRanks:
                 least
             )
 
-        def work() -> float:
-            """Return what all ranks counted in the iterations that are kept."""
-            return sum(
-                float(amounts_of(self.prepared(rank)[0].marks, usable(rank))[:least].sum())
-                for rank in self.blocks.each("summing work")
-            )
+        def work_of(rank: int) -> float:
+            """Return what a rank counted in the iterations that are kept."""
+            marks = self.prepared(rank)[0].marks
+            return float(amounts_of(marks, usable(rank))[:least].sum())
 
         phases = (*PHASES, *self.names)
         return Agreed(
@@ -207,7 +214,7 @@ class LoopOfRanks:
             phases=(*phases, INJECTED) if self.injecting else phases,
             cut=not alike,
             iterations=iterations,
-            work=work() if worked else None,
+            work=sum(self.blocks.of_all("summing work", work_of)) if worked else None,
         )
 
 
@@ -229,14 +236,24 @@ class EntriesOfRanks:
     _fewest: int = 0
 
     def add(self, spans: Spans) -> None:
-        """Add those of another rank."""
+        """Add those of another rank of this process."""
         counts = np.bincount(spans.entry)
         as_one = spans.entry.size + max(counts.size - 1, 0)
         if self._first is None:
             self._first, self._fewest = counts, as_one
         self._fewest = min(self._fewest, as_one)
         self.alike &= np.array_equal(self._first, counts)
-        self.least = spans.entry.size if self.alike else self._fewest
+
+    def agreed(self, communicator: Any) -> EntriesOfRanks:
+        """Return those of the ranks of all processes; collective."""
+        assert self._first is not None  # each process has a rank
+        first = communicator.bcast(self._first)
+        alike = self.alike and np.array_equal(first, self._first)
+        alike, fewest = (
+            all(communicator.allgather(alike)),
+            min(communicator.allgather(self._fewest)),
+        )
+        return EntriesOfRanks(alike=alike, least=int(first.sum()) if alike else fewest)
 
 
 def measured(bodies: RankBodies) -> RankBodies:

@@ -87,7 +87,7 @@ class ThreadSamples:
 def sampler_of(raw: RawRank) -> Sampler:
     """Return what a rank says of its samples last."""
     said = raw.noted.get(Frame.SAMPLER, [])
-    return usable(Sampler, json_at(raw.data, said[-1]), []) if said else Sampler()
+    return usable(Sampler, json_at(raw.file.data, said[-1]), []) if said else Sampler()
 
 
 def threads_of(raw: RawRank) -> dict[int, ThreadSamples]:
@@ -110,9 +110,9 @@ def threads_of(raw: RawRank) -> dict[int, ThreadSamples]:
 
 def thread_part(raw: RawRank, span: Span) -> tuple[int, ThreadSamples]:
     """Return the number of a thread, and those of its samples that one frame has."""
-    begin_ns, cpu_ns, number, lost = HEAD.unpack_from(raw.data, span.offset)
+    begin_ns, cpu_ns, number, lost = HEAD.unpack_from(raw.file.data, span.offset)
     count = (span.count - HEAD.size) // ENTRY.itemsize
-    entries = np.frombuffer(raw.data, ENTRY, count, span.offset + HEAD.size)
+    entries = np.frombuffer(raw.file.data, ENTRY, count, span.offset + HEAD.size)
     passed = entries["passed_us"].astype(np.int64)
     is_gap = entries["pair"] == GAP
     passed[is_gap] <<= 16
@@ -147,12 +147,12 @@ def samples_of(
     sampler = sampler_of(raw)
     if not raw.noted.get(Frame.SAMPLER):
         return None
-    contexts = contexts_of(raw.data, raw.noted, [], TABLES)
+    contexts = contexts_of(raw.file.data, raw.noted, [], TABLES)
     spans = raw.noted.get(Frame.SAMPLE_PAIRS, [])
     pairs = np.concatenate(
         [np.zeros(1, PAIR)]  # of samples for which there was no room in a table
         + [
-            np.frombuffer(raw.data, PAIR, span.count // PAIR.itemsize, span.offset)
+            np.frombuffer(raw.file.data, PAIR, span.count // PAIR.itemsize, span.offset)
             for span in spans
         ]
     )
@@ -195,7 +195,7 @@ def samples_of(
 
 def context_times(raw: RawRank, numbers: NDArray[np.uint32], contexts: int) -> NDArray[np.float64]:
     """Return the processor time from calls of each context of the run to the next ones."""
-    cpu_ns = array_of(raw.data, Frame.CONTEXT_CPU, raw.noted.get(Frame.CONTEXT_CPU, [])[-1:])
+    cpu_ns = array_of(raw.file.data, Frame.CONTEXT_CPU, raw.noted.get(Frame.CONTEXT_CPU, [])[-1:])
     known = min(cpu_ns.size, numbers.size)
     spent = np.maximum(cpu_ns[:known], 0) * NS
     return np.bincount(numbers[:known], spent, contexts).astype(np.float64)

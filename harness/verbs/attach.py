@@ -8,8 +8,9 @@ import os
 import re
 import signal
 import socket
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -43,8 +44,8 @@ from hindmost.harness.attach.program import (
     release_signals,
     run_program,
 )
-from hindmost.harness.launch import assigned_rank
-from hindmost.harness.recorder.build import OBJECT, recorder_library
+from hindmost.harness.launch import assigned_rank, check_size
+from hindmost.harness.recorder.build import OBJECT, one_at_a_time, recorder_library
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
@@ -64,6 +65,8 @@ JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
 """Variables that tell what one launcher started from what another did."""
 PATIENCE_S = 10.0
 """How long a rank waits for the first one to prepare; then it does so itself."""
+PAUSE_S, MAX_PAUSE_S = 0.01, 0.5
+"""Between the first two looks whether it has; each pause is twice the one before."""
 
 EXAMPLES = """\
 examples:
@@ -297,12 +300,28 @@ def print_environment(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def await_first(settings: Path) -> None:
+    """Wait until the first rank has prepared; of a node one process at a time looks for it.
+
+    Thousands of ranks would keep a parallel file system busy. The others wait for a lock, which
+    takes no look.
+    """
+    deadline, pause_s = time.monotonic() + PATIENCE_S, PAUSE_S
+    lock = Path(tempfile.gettempdir()) / f"hindmost-{os.getuid()}-{settings.stem}.lock"
+    with ExitStack() as stack:
+        with suppress(OSError):  # without a lock each looks
+            stack.enter_context(one_at_a_time(lock))
+        while not settings.exists() and time.monotonic() < deadline:
+            time.sleep(pause_s)
+            pause_s = min(2.0 * pause_s, MAX_PAUSE_S)
+        lock.unlink(missing_ok=True)
+
+
 def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
     """Become the program, on a rank that is not the first; the first prepares and converts."""
     settings = settings_path(arguments, rank if arguments.inject else 0)
-    deadline = time.monotonic() + PATIENCE_S
-    while not arguments.inject and not settings.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    if not arguments.inject:
+        await_first(settings)
     try:
         first, _, _ = settings.read_text().partition("\n")
         library = Path(first.removeprefix(f"{LIBRARY} "))
@@ -416,10 +435,25 @@ def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     from hindmost.harness.attach.convert import convert_all
     from hindmost.harness.attach.raw import SUFFIX
     from hindmost.harness.attach.settings import iteration_call
+    from hindmost.harness.mpi import start
+    from hindmost.harness.rank_failures import perform_together
+    from hindmost.harness.runfile.provenance import mpi_library
 
     if out is None:
         out = folder.parent if folder.name.endswith(SUFFIX) else folder
     call = iteration_call(iterate_at) if iterate_at else None
-    for file in convert_all(folder, out, warn, call):
-        write_lines(str(file))
-    return 0
+    mine = assigned_rank()
+    if mine.size == 1:
+        for file in convert_all(folder, out, warn, call):
+            write_lines(str(file))
+        return 0
+    communicator = start()
+    check_size(communicator.size, mpi_library(), mine)
+
+    def perform_on_all() -> int:
+        files = convert_all(folder, out, warn, call, communicator)
+        if communicator.rank == 0:
+            write_lines(*map(str, files))
+        return 0
+
+    return perform_together(communicator.Dup(), perform_on_all)

@@ -21,7 +21,7 @@ from tests.harness.attach.raw_files import (
 import hindmost
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.missing_marks import why_nothing
-from hindmost.harness.attach.raw import RawProgram, read_program
+from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.attach.settings import AttachRequest
 
 

@@ -29,7 +29,8 @@ from tests.harness.attach.raw_files import (
 import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.attach.convert import convert
-from hindmost.harness.attach.raw import read_node, read_program
+from hindmost.harness.attach.raw import read_node
+from hindmost.harness.attach.raw_program import read_program
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import PYTHON
 
