@@ -13,8 +13,10 @@ from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.runs.first_screen import AnyFact
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.run_facts import OF_TIMES, facts_of
-from hindmost.analysis.show.facts import Certainty, Fact, Link, Stated
+from hindmost.analysis.runs.straggler import pooled, verdict_of
+from hindmost.analysis.show.facts import Certainty, Fact, Link, RepeatedCulprit, Stated
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies, Remedy
 from hindmost.harness.runfile.reader import Run
@@ -68,6 +70,14 @@ class LookedAt:
     def facts(self) -> tuple[Fact, ...]:
         """What costs the time of the median run, from its file."""
         return facts_of(self.run, self.fitted.findings, read_large=True)
+
+    @property
+    def repeats(self) -> tuple[RepeatedCulprit, ...]:
+        """In how many of its runs which rank works longest; none if these are large."""
+        runs = [each.run for each in self.fitted.runs]
+        if any(run.bodies * run.columns > MOST_IN_MEMORY for run in runs):
+            return ()
+        return tuple(pooled([verdict_of(run) for run in runs if run.bodies]))
 
     def part_s(self, name: str) -> float:
         """Return a part of its time, in seconds; 0 where there is none, or it is not known."""

@@ -13,6 +13,7 @@ from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.remedies import Need, remedy
+from hindmost.analysis.runs.straggler import subject
 from hindmost.analysis.show.facts import Certainty, Fact, Link, RecurringWork, UnequalWork
 from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
 from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO, OUTSIDE
@@ -56,6 +57,12 @@ def unequal_work(looked: LookedAt, fact: UnequalWork) -> UnequalWork:
     for each other in turn.
     """
     balanced = looked.remedies.balanced
+    fact = replace(fact, repeats=looked.repeats)
+    if fact.culprit is not None:
+        name = subject(fact.culprit, ())
+        seldom = any(one.name == name and 2 * one.runs <= one.of for one in fact.repeats)
+        if seldom and fact.sure:  # the others have the same work, and not this
+            fact = replace(fact, certainty=Certainty.OPEN)
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
     if balanced is None:
         why = looked.remedies.undecided.get("balanced", looked.remedies.refused)

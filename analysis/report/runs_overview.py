@@ -167,6 +167,7 @@ def headline_on_runs(
     if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
         top.append(f"{phrases.text(said[0])} That is {said[0].certainty}.")
     top.append(capital(headline_of(said, work_share, findings)))
+    top += [repeated.text for repeated in leading.repeats[:1]]
     if said and said[0].leads:  # the program's own fault, then what disturbed the run
         top += [
             f"{phrases.text(fact)} {fact.remedy}"

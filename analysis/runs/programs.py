@@ -14,9 +14,10 @@ from hindmost.analysis.runs.finding import Finding, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.run_facts import facts_of
-from hindmost.analysis.runs.straggler import RepeatedCulprit, pooled, verdict_of
+from hindmost.analysis.runs.straggler import pooled, verdict_of
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import when
+from hindmost.analysis.show.facts import RepeatedCulprit
 from hindmost.analysis.show.phrases import folded, within
 from hindmost.analysis.show.table import LEADING, WIDTH
 from hindmost.harness.runfile.reader import Run

@@ -26,6 +26,7 @@ from hindmost.analysis.runs.tallies import (
     exchanges_meet_in,
     tallied,
 )
+from hindmost.analysis.show.facts import RepeatedCulprit
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import (
@@ -47,7 +48,6 @@ from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.text import capital
 
 MOST_SAMPLES = 1 << 23
 """Own work of all iterations and ranks that is kept; beyond, that of every nth iteration."""
@@ -350,36 +350,6 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     if costs.waited_part < MOST_OF_ALL:
         return "the ranks hardly wait for the last rank of an iteration"
     return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatedCulprit:
-    """In how many repeats of a configuration a rank or node takes longest.
-
-    Attributes
-    ----------
-    name : str
-        Without a host: repeats may run on others.
-    runs, of : int
-        Repeats in which it is the culprit, with or without a doubt, and all of them.
-    """
-
-    name: str
-    runs: int
-    of: int
-
-    @property
-    def text(self) -> str:
-        """What that says: work that the program gives to a rank is more in each repeat."""
-        if self.runs == self.of:
-            return (
-                f"{capital(self.name)} works longer than the others in all {self.of} runs: the "
-                "program, or its core."
-            )
-        why = "not the program alone" if 2 * self.runs > self.of else "the machine, not the program"
-        return f"{capital(self.name)} is slower in {self.runs} of {self.of} runs: {why}."
-
-    JSON = "name runs of text"
 
 
 def pooled(verdicts: Sequence[StragglerVerdict]) -> list[RepeatedCulprit]:

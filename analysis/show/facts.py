@@ -13,6 +13,7 @@ from enum import StrEnum
 from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import Culprit
 from hindmost.models.recurring import Recurring
+from hindmost.text import capital
 
 EXPLAINS = 0.5
 """Part of the extra time that extra processor time must be to explain it."""
@@ -196,6 +197,36 @@ class ExtraWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedCulprit:
+    """In how many repeats of a configuration a rank or node works longest.
+
+    Attributes
+    ----------
+    name : str
+        Without a host: repeats may run on others.
+    runs, of : int
+        Repeats in which it is the culprit, with or without a doubt, and all of them.
+    """
+
+    name: str
+    runs: int
+    of: int
+
+    JSON = "name runs of text"
+
+    @property
+    def text(self) -> str:
+        """What that says: work that the program gives to a rank is more in each repeat."""
+        if self.runs == self.of:
+            return (
+                f"{capital(self.name)} works longer than the others in all {self.of} runs: the "
+                "program, or its core."
+            )
+        why = "not the program alone" if 2 * self.runs > self.of else "the machine, not the program"
+        return f"{capital(self.name)} is slower in {self.runs} of {self.of} runs: {why}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnequalWork(Fact):
     """Which rank or node the others wait for; that none is, where `culprit` is None.
 
@@ -224,6 +255,8 @@ class UnequalWork(Fact):
         Whether some iterations come back longer, which is another fact.
     extra : ExtraWork or None
         In which function the additional work at ``where`` is, where samples were taken.
+    repeats : tuple of RepeatedCulprit
+        In how many repeats of the run which rank or node works longest.
     """
 
     culprit: Culprit | None
@@ -239,6 +272,7 @@ class UnequalWork(Fact):
     injected: bool = False
     others_recur: bool = False
     extra: ExtraWork | None = None
+    repeats: tuple[RepeatedCulprit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

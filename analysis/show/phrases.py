@@ -145,7 +145,12 @@ def brief(fact: Fact) -> str:
 
 
 def on_unequal_work(fact: UnequalWork) -> list[Sentence]:
-    """Return who the straggler is, what that costs, and what it may be; or that nobody is."""
+    """Return who the straggler is, what that costs, what it may be, and what repeats say."""
+    return [*on_one_run(fact), *(Sentence(repeated.text) for repeated in fact.repeats)]
+
+
+def on_one_run(fact: UnequalWork) -> list[Sentence]:
+    """Return who the straggler of a run is, what that costs, and what it may be; or nobody."""
     culprit = fact.culprit
     if culprit is None:
         over = " over all iterations" if fact.others_recur else ""

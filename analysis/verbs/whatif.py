@@ -38,6 +38,7 @@ from hindmost.analysis.whatif.traces import (
     trace_table,
     traces_among,
 )
+from hindmost.analysis.whatif.within import forecasts, read_within
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.adaptive.machine import Machine
@@ -62,6 +63,7 @@ examples:
   hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --solver pipecg
   hindmost whatif cg-runs/ --against pipecg-runs/ --latency +5us,+50us,+500us
   hindmost whatif adaptive/ --balance greedy,refine,none
+  hindmost whatif runs/ --within 2h --mtbf 24h
   hindmost whatif trace.ti --machine machine.json --flops-per-second 1e9 --latency x2
 
 To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
@@ -77,6 +79,7 @@ COMMON = (
     "--solver",
     "--iterations",
     "--against",
+    "--within",
     "--json",
 )
 """What --help lists; --help-all has the others."""
@@ -195,6 +198,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}",
     )
+    parser.add_argument(
+        "--within", metavar="TIME", help="how many iterations fit into a job of this time, as 2h"
+    )
+    parser.add_argument(
+        "--mtbf",
+        metavar="TIME",
+        help="mean time between failures, as 24h: with --within, how often to write checkpoints",
+    )
+    parser.add_argument(
+        "--checkpoint-takes",
+        metavar="TIME",
+        help="time of a checkpoint (default: what an attached program's checkpoints took)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
 
@@ -239,6 +255,10 @@ def perform(arguments: argparse.Namespace) -> int:
         return perform_traces(traces, changes, arguments)
     of_traces = "is for traces of other tools; run files have times."
     refuse_options(arguments, ("flops_per_second",), of_traces)
+    if arguments.within is not None:
+        return perform_within(arguments, changes)
+    needs = "needs --within: it is about a job of that time."
+    refuse_options(arguments, ("mtbf", "checkpoint_takes"), needs)
     if arguments.balance is not None:
         alone = "and --balance are answered apart: omit one."
         refuse_options(arguments, ("ranks", "out", "against"), alone)
@@ -382,6 +402,30 @@ def print_advice(found: Advice, as_json: bool) -> int:
     for line in found.assumptions():
         write_lines(*folded([f"Assumed: {line}"]))
     write_lines(*folded(cautions(found.findings, OF_MODELS)))
+    return 0
+
+
+def perform_within(arguments: argparse.Namespace, changes: Sequence[Named]) -> int:
+    """Print how many iterations fit into a job."""
+    alone = "and --within are answered apart: omit one."
+    refuse_options(arguments, ("ranks", "out", "against", "balance"), alone)
+    if changes[0].words:
+        raise UsageError(f"--{changes[0].words[0][0].replace(' ', '-')} {alone}")
+    within_s = read_within(arguments.within, "--within")
+    mtbf_s, checkpoint_s = (
+        None if text is None else read_within(text, option)
+        for text, option in (
+            (arguments.mtbf, "--mtbf"),
+            (arguments.checkpoint_takes, "--checkpoint-takes"),
+        )
+    )
+    runs = fittable_runs(find_runs(arguments.file, complete=True))
+    found = forecasts(runs, within_s, mtbf_s, checkpoint_s)
+    if arguments.json:
+        write_json(runs=[], jobs=found)
+        return 0
+    for number, one in enumerate(found):
+        write_lines(*([""] if number else []), one.title, *folded(list(one.lines())))
     return 0
 
 

@@ -164,7 +164,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-before",
         default="",
         metavar="TIME",
-        help="time after which the program must have ended, as 2h (the end of its job)",
+        help="time after which the program must have ended, as 2h; or job: at the end of its "
+        "job (default with another of these options)",
     )
     stop.add_argument(
         "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"

@@ -157,3 +157,24 @@ def test_a_slow_node_of_a_run_is_named(
     said = words(page_of(tmp_path, own, of_work(alike) | {"host": ["a", "a", "b", "b"]}))
     node = "Node b is the straggler: its 2 ranks work 1.20 times as long as those of other nodes"
     assert f"{node} (medians); waiting for it costs" in said
+
+
+def test_repeats_tell_the_program_from_the_machine(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the page as in `show`: the work of a rank is more in each of the repeats, or is not."""
+    slow = alike.copy()
+    slow[:, 1] *= 1.5
+    said = {
+        "works longer than the others in all 3 runs: the program": [slow, slow, slow],
+        "is slower in 1 of 3 runs: the machine, not the program": [alike, slow, alike],
+    }
+    program = {"attached": {"name": "app"}}
+    for number, (sentence, works) in enumerate(said.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        values = [of_work(work * (1.0 + 1e-3 * at)) for at, work in enumerate(works)]
+        html = words(page_of(folder, replace(own, spec={**own.spec, **program}), *values))
+        assert f"Rank 1 {sentence}" in html
+        assert main(["show", str(folder / "runs")]) == 0
+        assert f"Rank 1 {sentence}" in " ".join(capsys.readouterr().out.split())
