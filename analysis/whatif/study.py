@@ -343,7 +343,7 @@ def program_of(run: Run) -> Program:
     """
     if calls := calls_of_threads(run):
         raise DataError(
-            f"{run.path}: a replay needs all that ranks wait for, and {calls} were not recorded. "
+            f"{run.path}: a replay needs all that ranks wait for, and {calls} are in no iteration. "
             "Call MPI from one thread of each rank."
         )
     times = solve_times(run)

@@ -300,6 +300,10 @@ class RankRun:
         Where there are contexts, `polls` by them.
     samples : RankSamples or None
         Where they were asked for.
+    thread_calls_by_context : int64 array, shape (context,), or None
+        Where there are contexts, the MPI calls of other threads than the recorded one.
+    thread_s_by_context : float64 array, shape (context,), seconds, or None
+        How long these took.
     """
 
     bodies: RankBodies
@@ -324,3 +328,5 @@ class RankRun:
     contexts: CallContexts | None = None
     polls_by_context: NDArray[np.int64] | None = None
     samples: RankSamples | None = None
+    thread_calls_by_context: NDArray[np.int64] | None = None
+    thread_s_by_context: NDArray[np.float64] | None = None
