@@ -29,6 +29,7 @@ from hindmost.harness.attach.loops import LoopOfRanks
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.raw_program import RawProgram, handed_over
+from hindmost.harness.attach.samples import StackNames, samples_of
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import with_places
@@ -146,6 +147,7 @@ class SectionGroup:
         table, numbers = merged_over(communicator, [raw.contexts for raw in self._raws.values()])
         self._numbers = dict(zip(self._raws, numbers, strict=True))
         self._contexts = on_root(communicator, lambda: with_places(table))
+        self._names = StackNames()
 
     def write(self) -> list[Path]:
         """Write the run files.
@@ -230,6 +232,9 @@ class SectionGroup:
                 shared = contexts if not place else None
                 more |= {"contexts": shared, "polls_by_context": self.polls_of(place)}
                 more |= self.threads_of(place, parts)
+            spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
+            numbers = self._numbers[place]
+            more["samples"] = samples_of(raw, spans_ns, numbers, contexts.count, self._names)
             if parts[0].facts.what != LOOP and not place:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(

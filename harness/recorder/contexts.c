@@ -12,7 +12,6 @@
 #include <unwind.h>
 
 static int addresses_stale;       /* a library was unloaded */
-static uint64_t own_begin, own_bytes; /* the recorder's code */
 static void learn_address(struct address *slot, uint64_t address) {
   struct place place = {.module = OF_NO_FILE};
   uint64_t function = 0, bytes = 0, base = 0;
