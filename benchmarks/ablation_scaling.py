@@ -46,7 +46,7 @@ from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import (
     JUMP,
     LARGEST_ERROR,
-    LEAST_ERROR,
+    MIN_ERROR,
     OF_ERROR,
     STEEPEST,
     Weighed,
@@ -155,10 +155,10 @@ OF_WEIGHTS = (
     Mechanism(name="weights: median of all", patches=((weighing, "SHARPNESS", 1e-9),)),
     Mechanism(name="densities as they are: squared", patches=((weighing, "SHARPNESS", 2.0),)),
     Mechanism(name="others than the best candidate", patches=((weighing, "SHARPNESS", 100.0),)),
-    Mechanism(name="the form of exact growth", patches=((weighing, "LEAST_EXACT", 1000),)),
+    Mechanism(name="the form of exact growth", patches=((weighing, "MIN_EXACT", 1000),)),
 )
 OF_TRIALS = (
-    Mechanism(name="the last 10 held-out points", patches=((held_out, "MOST_ORIGINS", 1000),)),
+    Mechanism(name="the last 10 held-out points", patches=((held_out, "MAX_ORIGINS", 1000),)),
 )
 """Mechanisms of `foretell`; those of trials change what is weighed."""
 
@@ -216,7 +216,7 @@ def quantile_regression(
 
     The second one, the power of the error, is given: learnt, widths would hardly depend on it.
     """
-    wanted = np.log(sizes + LEAST_ERROR) - OF_ERROR * features[:, 1]
+    wanted = np.log(sizes + MIN_ERROR) - OF_ERROR * features[:, 1]
     features = features[:, [0, 2]]
     found = np.zeros(features.shape[1])
     factor = weight

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from hindmost.analysis.show.conclusion import Conclusion
+from hindmost.analysis.show.facts import Fact
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 
 Grade = Literal["good", "fair", "poor"]
 GRADES: tuple[Grade, ...] = ("good", "fair", "poor")
 MARKS: dict[Grade, str] = {"good": "✓", "fair": "!", "poor": "✕"}
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 """Statements that are not folded, and bars."""
 LEAST_SHARE = 0.0005
 """Of a bar, from which on a part is in the legend: less is written as 0.0 %."""
@@ -70,7 +70,7 @@ def overview_widget(
     *,
     ran: Sequence[str],
     data: Sequence[Judgement],
-    statements: Mapping[str, Sequence[Conclusion]],
+    statements: Mapping[str, Sequence[Fact]],
     further: str = "",
     parts: Mapping[str, str] = MappingProxyType({}),
     opening: Sequence[Widget] = (),
@@ -90,7 +90,7 @@ def overview_widget(
         What the page is about.
     data : sequence of Judgement
         Whether the data of each kind are good enough.
-    statements : mapping of str to sequence of Conclusion
+    statements : mapping of str to sequence of Fact
         By what they are about, as amounts of two kinds do not compare; the most important first.
     parts : mapping of str to str
         All parts that a bar may have, in their order, and what each is.
@@ -105,7 +105,7 @@ def overview_widget(
     nothing : str
         What is said if there is no statement.
     """
-    shown = bars[:MOST_SHOWN]
+    shown = bars[:MAX_SHOWN]
     html = rendered(
         "show/overview.html",
         "overview",
@@ -129,6 +129,6 @@ def overview_widget(
         groups={name: found for name, found in statements.items() if found},
         folded=folded,
         nothing=nothing,
-        most=MOST_SHOWN,
+        most=MAX_SHOWN,
     )
     return Widget(anchor="overview", begins="Overview", html=html, inner=[*opening, *pictures])

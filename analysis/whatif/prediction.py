@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
-from scipy import special
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
-from hindmost.analysis.runs.finding import Finding, folded
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import scaled, without_cores
 from hindmost.analysis.whatif.baseline import Baseline, baselines
@@ -36,6 +36,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.inference import student_reach
 from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
@@ -619,9 +620,7 @@ def repeat_width(times_s: Sequence[float]) -> float:
 
     The logarithms of solve times are assumed normal: noise only adds, in proportion.
     """
-    logs = np.log(times_s)
-    factor = special.stdtrit(logs.size - 1, 0.95) * (1.0 + 1.0 / logs.size) ** 0.5
-    return float(factor * logs.std(ddof=1))
+    return student_reach(np.log(times_s))
 
 
 def times_of(run: Run, change: Change) -> SolveTimes:

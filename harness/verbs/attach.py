@@ -8,8 +8,9 @@ import os
 import re
 import signal
 import socket
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -44,7 +45,8 @@ from hindmost.harness.attach.program import (
     run_program,
 )
 from hindmost.harness.launch import assigned_rank, check_size
-from hindmost.harness.recorder.build import OBJECT, recorder_library
+from hindmost.harness.recorder.build import OBJECT, one_at_a_time, recorder_library
+from hindmost.harness.recorder.prebuilt import library_to_preload
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
@@ -64,6 +66,8 @@ JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
 """Variables that tell what one launcher started from what another did."""
 PATIENCE_S = 10.0
 """How long a rank waits for the first one to prepare; then it does so itself."""
+PAUSE_S, MAX_PAUSE_S = 0.01, 0.5
+"""Between the first two looks whether it has; each pause is twice the one before."""
 
 EXAMPLES = """\
 examples:
@@ -71,6 +75,7 @@ examples:
   srun hindmost attach --out runs -- python app.py
   mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
+  mpiexec -n 4 hindmost attach --out runs --sample -- ./app
   mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
   hindmost attach --out runs -- mpiexec -n 4 ./app
   eval "$(hindmost attach --print env --out runs)"; mpiexec -n 4 ./app
@@ -89,6 +94,7 @@ COMMON = (
     "--only",
     "--every",
     "--most",
+    "--sample",
     "--print",
     "--convert",
 )
@@ -135,6 +141,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
     )
     parser.add_argument(
+        "--sample",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="sample where all threads spend processor time, N times a second of it (as often as "
+        "costs at most 0.3 %%, 100 to 1000), so that 'show' names the function and line of a "
+        "straggler's extra work",
+    )
+    parser.add_argument(
         "--most-seconds",
         type=float,
         metavar="S",
@@ -149,7 +165,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-before",
         default="",
         metavar="TIME",
-        help="time after which the program must have ended, as 2h (the end of its job)",
+        help="time after which the program must have ended, as 2h; or job: at the end of its "
+        "job (default with another of these options)",
     )
     stop.add_argument(
         "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"
@@ -224,6 +241,7 @@ def settings_text(arguments: argparse.Namespace) -> str:
         inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
         most_seconds=arguments.most_seconds,
+        sample=arguments.sample,
     )
     return request.text(None if mine.rank else origins("", mine.size, Path.cwd()))
 
@@ -236,7 +254,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    limits = (arguments.memory, arguments.most_seconds)
+    limits = (arguments.memory, arguments.most_seconds, arguments.sample)
     asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
@@ -248,7 +266,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
 def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     """Compile the recorder where need be, and write its settings; return the recorder."""
     text = settings_text(arguments)
-    library = recorder_library(arguments.mpicc)
+    library = library_to_preload(arguments.mpicc)
     launched = assigned_rank().launcher
     board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")
@@ -284,12 +302,28 @@ def print_environment(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def await_first(settings: Path) -> None:
+    """Wait until the first rank has prepared; of a node one process at a time looks for it.
+
+    Thousands of ranks would keep a parallel file system busy. The others wait for a lock, which
+    takes no look.
+    """
+    deadline, pause_s = time.monotonic() + PATIENCE_S, PAUSE_S
+    lock = Path(tempfile.gettempdir()) / f"hindmost-{os.getuid()}-{settings.stem}.lock"
+    with ExitStack() as stack:
+        with suppress(OSError):  # without a lock each looks
+            stack.enter_context(one_at_a_time(lock))
+        while not settings.exists() and time.monotonic() < deadline:
+            time.sleep(pause_s)
+            pause_s = min(2.0 * pause_s, MAX_PAUSE_S)
+        lock.unlink(missing_ok=True)
+
+
 def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
     """Become the program, on a rank that is not the first; the first prepares and converts."""
     settings = settings_path(arguments, rank if arguments.inject else 0)
-    deadline = time.monotonic() + PATIENCE_S
-    while not arguments.inject and not settings.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    if not arguments.inject:
+        await_first(settings)
     try:
         first, _, _ = settings.read_text().partition("\n")
         library = Path(first.removeprefix(f"{LIBRARY} "))

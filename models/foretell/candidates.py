@@ -31,7 +31,7 @@ class Candidate(StrEnum):
 COUNT = len(Candidate)
 REACH = np.array([1, 2, 2, np.inf, np.inf])
 """Points that each candidate continues at least; infinite for all."""
-LEAST_FITTED = 4
+MIN_FITTED = 4
 """Points that a form is fitted to."""
 VISIBLE = 100.0
 """Part of the squared deviations from a constant that a term may leave."""
@@ -130,10 +130,10 @@ def one_term(
     Returns
     -------
     float64 array, shape (kernel,)
-        A difference of logarithms; NaN for fewer than `LEAST_FITTED` points, and of forms that fall
+        A difference of logarithms; NaN for fewer than `MIN_FITTED` points, and of forms that fall
         to zero.
     """
-    if points.size < LEAST_FITTED:
+    if points.size < MIN_FITTED:
         return np.full(values.shape[0], np.nan)
     terms = searched_columns(PAPER, np.append(points, at))
     terms = terms[terms[:, -2] > 0.0]

@@ -25,7 +25,7 @@ from hindmost.models.foretell.held_out import Trials
 from hindmost.models.pmnf.predictive import weighted_quantile
 
 FORM = list(Candidate).index(Candidate.FORM)
-EXACT, LEAST_EXACT = 0.03, 2
+EXACT, MIN_EXACT = 0.03, 2
 """Largest error of a form at held-out points, and their least number, from which on it counts."""
 FLOOR = 0.02
 """Error, as a difference of logarithms, below which candidates count as equally good."""
@@ -35,7 +35,7 @@ POOLED = 4.0
 """Held-out points that the mean of the other kernels counts as, at most one for each of them."""
 SHARPNESS = 1.0
 """Power of the densities; 1 if held-out errors are independent."""
-LEAST_ERROR = 0.003
+MIN_ERROR = 0.003
 """Error, as a difference of logarithms, that is added to all: timers and machines are no better."""
 OF_ERROR = 0.5
 """Power of the error in the widths."""
@@ -100,7 +100,7 @@ def exact(trials: Trials) -> NDArray[np.bool_]:
     off = np.abs(trials.errors[..., FORM])
     told = np.isfinite(off)
     near = (np.where(told, off, 0.0) <= EXACT).all(axis=1)
-    return np.asarray(near & (told.sum(axis=1) >= LEAST_EXACT))
+    return np.asarray(near & (told.sum(axis=1) >= MIN_EXACT))
 
 
 def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
@@ -115,14 +115,14 @@ def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
     there = trials.distance > 0.0
     # Errors of slopes grow with the distance.
     farther = np.maximum(trials.ahead[:, None] / np.where(there, trials.distance, 1.0), 1.0)
-    size = np.log(farther * np.abs(weighed.off) + LEAST_ERROR)
+    size = np.log(farther * np.abs(weighed.off) + MIN_ERROR)
     own = np.where(there, size, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     own[~there.any(axis=1)] = -np.inf
     apart = (
         np.where(weighed.weights > 0.0, trials.predicted, 0.0) - weighed.predicted[:, None]
     ) ** 2
     spread = np.sqrt((weighed.weights * apart).sum(axis=1))
-    size = np.maximum(own, np.log(spread + LEAST_ERROR))
+    size = np.maximum(own, np.log(spread + MIN_ERROR))
     return np.column_stack([np.ones_like(own), size, np.log(trials.ahead)])
 
 

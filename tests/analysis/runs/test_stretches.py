@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +19,17 @@ import hindmost
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.report.ranks_page import ranks_page
-from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
+from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
+from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of, work_in
+from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
+from hindmost.analysis.show.phrases import text
 from hindmost.cli import main
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.contexts import CallContexts, Module
@@ -105,6 +109,41 @@ def run_of(
     return hindmost.open(write_whole(folder, header, found))
 
 
+def test_the_tree_of_calls_has_all_their_time(tmp_path: Path, own_header: Header) -> None:
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    work[:, 2, 1] = 4e-3
+    run = run_of(tmp_path, own_header, work, 2e-3)
+    (main_node,) = run.call_tree()
+    assert json.loads(json.dumps(main_node)) == main_node
+    assert main_node["frame"] == {"name": "main (a.c:9)", "type": "function"}
+    # On average 1 ms before the exchange, 2 ms before the sum, and what the calls take.
+    assert main_node["metrics"]["time (inc)"] == pytest.approx(BODIES * 5.001e-3, rel=1e-4)
+    assert main_node["metrics"]["MPI (inc)"] == pytest.approx(BODIES * 2.001e-3, rel=1e-4)
+    assert (main_node["metrics"]["time"], main_node["metrics"]["longest rank"]) == (0.0, 2)
+
+    def own(node: dict[str, Any]) -> float:
+        return float(node["metrics"]["time"]) + sum(map(own, node["children"]))
+
+    assert own(main_node) == pytest.approx(main_node["metrics"]["time (inc)"])
+    steps = {each["frame"]["name"]: each for each in main_node["children"]}
+    assert set(steps) == {"step (a.c:20)", "step (a.c:30)"}
+    # The middle rank calls another function for its exchange.
+    leaves = [each["frame"]["name"] for each in steps["step (a.c:20)"]["children"]]
+    assert leaves == ["left (b.c:1)", "right (b.c:5)"]
+
+
+def test_a_tree_needs_the_places_of_calls(
+    tmp_path: Path, own_header: Header, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    run = hindmost.open(write_whole(tmp_path, own_header, values))
+    with pytest.raises(DataError, match="hindmost attach"):
+        run.call_tree()
+    monkeypatch.setitem(sys.modules, "hatchet", None)
+    with pytest.raises(MissingError, match="llnl-hatchet"):
+        run_of(folder_in(tmp_path), own_header, np.ones((BODIES, RANKS, 2))).to_hatchet()
+
+
 def folder_in(folder: Path) -> Path:
     """Make a folder for another run."""
     (folder / "other").mkdir()
@@ -121,8 +160,10 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     before = "between left in step (a.c:20) and sum in step (a.c:30)"
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
-    assert extra_words(stretches_of(run), 2) == f" 100 % of its extra work lies {before}."
-    assert growth_words(run, stretches_of(run), 0.0, disturbed=False) == ""
+    stretches = stretches_of(run)
+    where, share = place_of_extra(stretches, work_in(stretches, quickest=False), 2)
+    assert (str(where), round(share, 3)) == (before, 1.0)
+    assert growth_of_work(run, stretches_of(run)) is None
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
@@ -186,16 +227,16 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     work[:, :, 1] = 1e-3
     work[:, 0, 1] = np.linspace(3.4e-3, 9.2e-3, BODIES)
     run = run_of(tmp_path, own_header, work)
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=False)
+    said = grown(run, 0.01, disturbed=False)
     assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
     assert "grows from 4.3" in said
-    assert not growth_words(run, stretches_of(run), 1e3, disturbed=False)
+    assert not grown(run, 1e3, disturbed=False)
     # Of a disturbed run only what doubles in the quickest iterations is said without a doubt.
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=True)
+    said = grown(run, 0.01, disturbed=True)
     assert said.endswith(" an iteration, perhaps through a disturbance.")
     work[:, 2, 1] = work[:, 0, 1] = np.linspace(3.4e-3, 2e-2, BODIES)
     run = run_of(folder_in(tmp_path), own_header, work)
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=True)
+    said = grown(run, 0.01, disturbed=True)
     assert said.startswith("Work of ranks 0, 2 between left in step (a.c:20) and sum in step (a.c")
     assert said.endswith(" an iteration.")
 
@@ -206,7 +247,7 @@ def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: He
     whole = work.sum(axis=2)
     waits = whole.max(axis=1, keepdims=True) - whole
     run = run_of(tmp_path, own_header, work, waits, alike=True)
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=False)
+    said = grown(run, 0.01, disturbed=False)
     assert re.fullmatch(r"Work of rank 0 between .* grows from 4\.3\d ms to 8\.2\d ms .*", said)
     page = tmp_path / "page.html"
     assert main(["report", str(run.path), "--out", str(page)]) == 0
@@ -266,33 +307,26 @@ def test_a_delay_is_named_in_its_stretch_where_others_disturb_the_run(
     taken = Finding(
         file="", code="cores-taken", severity="error", text="", advice="", doubts=(Topic.TIMES,)
     )
-    places = stretches_of(run)
-    found = AttachedRun(
-        run=run,
-        attached={},
-        verdict=verdict_of(run),
-        stretches=places,
-        findings=(taken,),
-    )
+    said = {type(fact): text(fact) for fact in facts_of(run, [taken])}
     ends = ["left in step (a.c:20)", "sum in step (a.c:30)"]
     where = f"between {ends[1 - stretch]} and {ends[stretch]}"
     if kind == "none":
-        assert found.straggler is None
+        assert verdict_of(run).straggler is None
     if kind in ("none", "constant"):
-        assert found.grown() == []
+        assert GrowingWork not in said
     if kind != "every":
-        assert found.recurring() == []
+        assert RecurringWork not in said
     if kind == "constant":
-        assert found.straggler == rank
-        assert found.who().startswith(f"Rank {rank} is the straggler: it works ")
-        assert "times as long as the others (median) in the quickest iterations" in found.who()
-        assert f"of its extra work lies {where}." in found.who()
+        assert verdict_of(run).straggler == rank
+        assert said[UnequalWork].startswith(f"Rank {rank} is the straggler: it works ")
+        assert "times as long as the others (median) in the quickest" in said[UnequalWork]
+        assert f"of its extra work lies {where}." in said[UnequalWork]
+        assert isinstance(facts_of(run, [taken])[0], UnequalWork)
     elif kind == "every":
-        (said,) = found.recurring()
-        assert said.startswith("every 10th iteration (9, 19, … 119) is ")
-        assert f"longer on rank {rank}, {where}: " in said
+        assert said[RecurringWork].startswith("Every 10th iteration (9, 19, … 119) is ")
+        assert f"longer on rank {rank}, {where}: " in said[RecurringWork]
     elif kind == "growing":
-        assert found.grown()[0].startswith(f"Work of rank {rank} {where} grows from ")
+        assert said[GrowingWork].startswith(f"Work of rank {rank} {where} grows from ")
 
 
 def test_without_contexts_there_is_no_place(
@@ -300,9 +334,16 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert extra_words((), 0) == growth_words(run, (), 0.0, disturbed=False) == ""
+    assert place_of_extra((), (), 0) == (None, 0.0)
+    assert growth_of_work(run, ()) is None
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())
+
+
+def grown(run: Run, least_s: float, *, disturbed: bool) -> str:
+    """Return what is said of work that grows."""
+    found = growing_work(run, stretches_of(run), least_s, disturbed=disturbed)
+    return "".join(map(text, found))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import ctypes
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.arguments import (
     checked_name,
@@ -34,8 +35,10 @@ from hindmost.harness.recorder.arguments import (
     refuse_different,
 )
 from hindmost.harness.recorder.bodies import WHOLE, Spans, bodies_of_loop
+from hindmost.harness.recorder.call_contexts import NotedContexts
 from hindmost.harness.recorder.library import (
     MOST_RECORDS,
+    NOTED,
     NS,
     RECORD,
     TOUCHED_RECORDS,
@@ -47,6 +50,7 @@ from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.contexts import CallContexts, merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
@@ -95,6 +99,7 @@ class LoopRecorder:
         self._names: dict[str, None] = dict.fromkeys(PHASES)
         self._library: Any = None
         self._records: LoopRecords | None = None
+        self._contexts: NotedContexts | None = None
         self.why_not = ""
         if communicator is not None:
             self._library, self.why_not = load_if_possible()
@@ -184,6 +189,7 @@ class LoopRecorder:
         if self.mpi_seen and self._library:
             self._state = State(self._library)
             self._records = LoopRecords(self._library, self._state)
+            self._contexts = NotedContexts(self._library, MOST_RECORDS)
             self._library.hindmost_count_memory(None, 0)
             self._library.hindmost_activity_memory(None, 0, 0)
             self._library.hindmost_arm(self._communicator.py2f())
@@ -200,6 +206,8 @@ class LoopRecorder:
         self._stretch.end()
         if self.mpi_seen and self._library:
             self._library.hindmost_disarm()
+        if self._contexts is not None:
+            self._contexts.end()
         failed = first_failed(self._communicator, error)
         if failed is not None:
             if error is None:
@@ -212,21 +220,21 @@ class LoopRecorder:
     def _write(self) -> None:
         """Write the run file; collective."""
         communicator, notes = self._communicator, self._notes
-        finished = communicator.allgather(notes.numbers)
-        why = missing_iterations(finished, communicator.allgather(notes.raised))
-        calls, whole, lost = no_records(), notes.numbers, 0
+        agreed = AgreedIterations.of(notes.numbers, notes.raised, self._started, communicator)
+        why, kept = agreed.why_missing, agreed.kept
+        calls, lost = no_records(), 0
+        where = self._where()
         if self._records is not None:
-            calls, lost = self._records.calls(), self._records.lost
-            whole = notes.numbers[: bisect_right(notes.ends, self._records.until_ns)]
-        lost = communicator.allreduce(lost)
-        if lost:
-            finished = communicator.allgather(whole)
+            calls, lost = self._records.calls(where), self._records.lost
+        if lost := communicator.allreduce(lost):
+            until_ns = 1 << 63 if self._records is None else self._records.until_ns
+            whole = notes.numbers[: bisect_right(notes.ends, until_ns)]
+            kept = done_by_all(whole, agreed.begun, communicator)
             why = f"{lost:,} records found no room in memory; iterations before that are kept"
-        kept = sorted(set(finished[0]).intersection(*finished[1:]))
-        if not kept:
+        if not kept.size:
             raise UsageError(
                 "No iteration was finished on all ranks, so there is nothing to write."
-                if all(finished)
+                if all(communicator.allgather(bool(notes.numbers)))
                 else "No iteration was recorded on some rank, so there is nothing to write."
             )
         if why and communicator.rank == 0:
@@ -235,9 +243,9 @@ class LoopRecorder:
         # Phases of all ranks, in the order in which they first came.
         every = communicator.allgather(list(self._names))
         names = list(dict.fromkeys(name for own in every for name in own))[len(PHASES) :]
-        run = self._rank_run(recording, kept, names)
+        run = self._rank_run(recording, kept, names, where)
         lacks = {"failure": why} if why else {}
-        write_run_as(self._name, self._header(len(kept), lacks, lost), [[run]], communicator)
+        write_run_as(self._name, self._header(kept.size, lacks, lost), [[run]], communicator)
 
     def _counts(self) -> dict[str, Any]:
         """Return what the recorder counted in the loop; nothing where it sees no MPI calls."""
@@ -254,15 +262,29 @@ class LoopRecorder:
             "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
         }
 
-    def _rank_run(self, recording: Recording, kept: list[int], names: list[str]) -> RankRun:
+    def _where(self) -> CommonContexts | None:
+        """Return where the calls of the loop come from; None if some rank does not know it."""
+        known = self._contexts is not None and self._contexts.known
+        if not all(self._communicator.allgather(known)) or self._contexts is None:
+            return None
+        return CommonContexts.of(self._contexts, self._communicator)
+
+    def _rank_run(
+        self,
+        recording: Recording,
+        kept: NDArray[np.intp],
+        names: list[str],
+        where: CommonContexts | None,
+    ) -> RankRun:
         """Return what this rank recorded.
 
         Parameters
         ----------
-        kept : list of int
+        kept : int array, shape (iteration,)
             Iterations that all ranks finished.
         names : list of str
             The program's own phases, those of all ranks.
+        where : CommonContexts or None
         """
         notes = self._notes
         regions = np.array(notes.regions, np.int64).reshape(-1, 2)
@@ -270,13 +292,17 @@ class LoopRecorder:
         bodies = bodies_of_loop(spans, regions, notes.called, recording, names)
         sent = None
         if self._records is not None:
-            sent = self._records.sent(self._communicator, len(kept))
+            sent = self._records.sent(self._communicator, kept.size)
             if sent is None:
                 why_not = "a rank sends to too many others to count them"
                 bodies = replace(bodies, events=None, events_left_out=why_not)
         if not self._with_mpi:
             bodies = replace(bodies, events_left_out="")
-        return rank_run([recording], bodies, incoming=sent)
+        more: dict[str, Any] = {}
+        if where is not None:
+            shared = where.contexts if self._communicator.rank == 0 else None
+            more = {"contexts": shared, "polls_by_context": where.polls}
+        return rank_run([recording], bodies, incoming=sent, **more)
 
     def _header(self, iterations: int, lacks: Json, lost: int) -> Header:
         return self._origins.header(
@@ -321,7 +347,7 @@ class LoopNotes:
     regions: list[tuple[int, int]] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
 
-    def borders(self, kept: list[int]) -> NDArray[np.int64]:
+    def borders(self, kept: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return where iterations begin, and where the last one ends.
 
         The time of any other iteration counts to the one before it; before the first and after the
@@ -329,7 +355,7 @@ class LoopNotes:
 
         Parameters
         ----------
-        kept : list of int
+        kept : int array, shape (iteration,)
             Iterations that all ranks finished, ascending.
 
         Returns
@@ -340,30 +366,129 @@ class LoopNotes:
         return np.append(np.array(self.begins)[at], self.ends[at[-1]])
 
 
-def missing_iterations(finished: list[list[int]], raised_on: list[dict[int, str]]) -> str:
-    """Say which iterations are not in the file, and why; empty if all are.
+MAX_NAMED = 5
+"""Iterations that raised which are named with the error."""
 
-    Parameters
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedIterations:
+    """Which iterations are in the file.
+
+    Ranks tell each other sums over ranks, a number for each iteration: none gets what each of the
+    others did.
+
+    Attributes
     ----------
-    finished : list of list of int
-        Iterations that each rank finished, counted from 0.
-    raised_on : list of dict of int to str
-        Iterations that raised on each rank, and the errors.
-
+    kept : int array, shape (iteration,)
+        Those that all ranks finished, counted from 0 among those that began.
+    begun : int
+        The most that any rank began.
+    why_missing : str
+        Which are not in the file, and why; empty if all are.
     """
-    clauses = []
-    for number in sorted(set().union(*raised_on)):
-        ranks = [rank for rank, each in enumerate(raised_on) if number in each]
-        errors = ", ".join(sorted({raised_on[rank][number] for rank in ranks}))
-        clauses.append(
-            f"iteration {number} raised {errors} on {named_ranks(ranks, len(raised_on))}"
+
+    kept: NDArray[np.intp]
+    begun: int
+    why_missing: str
+
+    @classmethod
+    def of(
+        cls, finished: Sequence[int], raised: Mapping[int, str], begun: int, communicator: Any
+    ) -> AgreedIterations:
+        """Agree on the iterations of all ranks; collective.
+
+        Parameters
+        ----------
+        finished : sequence of int
+            Those that this rank finished.
+        raised : mapping of int to str
+            Those that raised on this rank, and the errors.
+        begun : int
+            How many it began.
+        """
+        counts = communicator.allgather(begun)
+        most = max(counts)
+        failed = np.flatnonzero(counted_on_ranks(list(raised), most, communicator))
+        named = failed[:MAX_NAMED].tolist()
+        errors_on = communicator.allgather({at: raised[at] for at in named if at in raised})
+        clauses = []
+        for number in named:
+            ranks = [rank for rank, errors in enumerate(errors_on) if number in errors]
+            errors = ", ".join(sorted({errors_on[rank][number] for rank in ranks}))
+            clauses.append(
+                f"iteration {number} raised {errors} on {named_ranks(ranks, len(counts))}"
+            )
+        if failed.size > MAX_NAMED:
+            clauses.append(f"{failed.size - MAX_NAMED} further iterations raised")
+        if min(counts) < most:
+            clauses.append(f"the ranks began {min(counts)} to {most} iterations")
+        if clauses:
+            clauses.append("iterations that all ranks finished are kept")
+        kept = done_by_all(finished, most, communicator)
+        return cls(kept=kept, begun=most, why_missing="; ".join(clauses))
+
+
+def counted_on_ranks(
+    iterations: Sequence[int], begun: int, communicator: Any
+) -> NDArray[np.integer[Any]]:
+    """Return on how many ranks iterations are among some, shape (begun,); collective."""
+    mine = np.zeros(begun, np.int32)
+    mine[list(iterations)] = 1
+    return np.asarray(communicator.allreduce(mine))
+
+
+def done_by_all(iterations: Sequence[int], begun: int, communicator: Any) -> NDArray[np.intp]:
+    """Return the iterations that are among those of all ranks; collective."""
+    return np.flatnonzero(counted_on_ranks(iterations, begun, communicator) == communicator.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonContexts:
+    """Where the calls of a loop come from, the same on all ranks.
+
+    Attributes
+    ----------
+    contexts : CallContexts
+        Of all ranks.
+    own : uint32 array, shape (record,)
+        Context of each record of this rank, by its own number; as many as there is room for.
+    numbers : uint32 array, shape (context,)
+        The number of each of these in `contexts`.
+    functions : int array, shape (context,)
+        The number of the function that makes their calls.
+    polls : int64 array, shape (context,)
+        Of `contexts`: calls of this rank that found nothing.
+    """
+
+    contexts: CallContexts
+    own: NDArray[np.uint32]
+    numbers: NDArray[np.uint32]
+    functions: NDArray[np.intp]
+    polls: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, noted: NotedContexts, communicator: Any) -> CommonContexts:
+        """Return those of all ranks, from what each has noted; collective."""
+        mine = noted.contexts()
+        table, (numbers,) = merged_over(communicator, [mine])
+        contexts = on_root(communicator, lambda: with_places(table))
+        polls = np.bincount(numbers, noted.polls(), contexts.count).astype(np.int64)
+        return cls(
+            contexts=contexts,
+            own=noted.numbers,
+            numbers=numbers,
+            functions=np.unique(mine.callers, return_inverse=True)[1],
+            polls=polls,
         )
-    if len(clauses) > 5:
-        clauses[5:] = [f"{len(clauses) - 5} further iterations raised"]
-    begun = [len(done) + len(each) for done, each in zip(finished, raised_on, strict=True)]
-    if min(begun) < max(begun):
-        clauses.append(f"the ranks began {min(begun)} to {max(begun)} iterations")
-    return "; ".join([*clauses, "iterations that all ranks finished are kept"] if clauses else [])
+
+    def noted(self, records: NDArray[np.void]) -> NDArray[np.void]:
+        """Return the first records with their contexts: shape (record,), of type `NOTED`."""
+        found = np.empty(records.size, NOTED)
+        for name in RECORD.names or ():
+            found[name] = records[name]
+        own = self.own[: records.size]
+        found["context"], found["function"] = self.numbers[own], self.functions[own]
+        return found
 
 
 class LoopRecords:
@@ -385,9 +510,11 @@ class LoopRecords:
         """When the last record before these ended."""
         return int(self._memory["end_ns"][-1]) if self.lost else (1 << 63) - 1
 
-    def calls(self) -> NDArray[np.void]:
+    def calls(self, where: CommonContexts | None) -> NDArray[np.void]:
         """Return the MPI calls of the loop, after it: structured array, shape (call,)."""
         records = self._memory[: int(self._state["seen"])]
+        if where is not None:
+            records = where.noted(records)
         calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
         return calls
 
