@@ -15,6 +15,7 @@ import hindmost
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.figures.time_left import MAX_POINTS, longest_of_each
+from hindmost.analysis.show.chart import Chart
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
@@ -50,6 +51,7 @@ def test_show_says_how_the_time_was_used(watched: Path, capsys: pytest.CaptureFi
 def test_the_chart_has_iterations_bounds_checkpoints_and_the_stop(watched: Path) -> None:
     run = hindmost.open(watched)
     chart = figure_named("time-left").make(run, FigureChoice())
+    assert isinstance(chart, Chart)
     series = {one.name: one for one in chart.series}
     assert list(series) == [
         "what the next iteration may take",
