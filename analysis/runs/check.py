@@ -358,8 +358,8 @@ def look_at_calls(run: Run) -> Iterator[Finding]:
         yield Finding(
             code="foreign-calls",
             severity="error",
-            text=f"{calls_of_threads(run)} were not recorded",
-            advice="the file does not contain their time and waiting: call MPI from the thread "
+            text=f"{calls_of_threads(run)} are in no iteration",
+            advice="the recorded thread may wait for them outside of MPI: call MPI from the thread "
             + ("that solves or marks" if is_attached(run) else "that starts the recording"),
             doubts=SPLIT,
         )

@@ -19,9 +19,9 @@ from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
+from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.segmentation import geometric
-from hindmost.models.results import LEVEL
 from hindmost.text import UNITS, either, percent, unit_for
 
 GRID = 121

@@ -15,7 +15,6 @@ from hindmost.analysis.history.compare import (
     with_cases,
 )
 from hindmost.analysis.history.compared_series import ComparedSeries
-from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.readers.formats.run_history import case_of
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.read import read_history
@@ -33,6 +32,7 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.history import add_selection
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.inference import LEVEL
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import first_of, percent, read_increase

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Required, TypedDict
 
 import numpy as np
-from scipy import special
 
 from hindmost.analysis.runs.configuration import (
     injected_at_calls,
@@ -28,6 +27,7 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.inference import student
 from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE, UNKNOWN
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.injected import FEWEST_ALIKE
@@ -343,7 +343,7 @@ def program_of(run: Run) -> Program:
     """
     if calls := calls_of_threads(run):
         raise DataError(
-            f"{run.path}: a replay needs all that ranks wait for, and {calls} were not recorded. "
+            f"{run.path}: a replay needs all that ranks wait for, and {calls} are in no iteration. "
             "Call MPI from one thread of each rank."
         )
     times = solve_times(run)
@@ -537,5 +537,5 @@ def length_scatter(run: Run, change: Change) -> float:
     repeated = max(more, 0) / count
     # The same bodies once more scatter as a whole; others, also by how well these tell the mean.
     width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s if repeated else sd_s
-    factor = float(special.stdtrit(parts - 1, 0.95))
+    factor = student(parts - 1)
     return change.noise * factor * float(width_s) / (float(times_s.sum()) + repeated * total_s)

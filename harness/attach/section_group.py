@@ -33,6 +33,7 @@ from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
 from hindmost.harness.rank_failures import on_all, on_root
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
@@ -197,6 +198,18 @@ class SectionGroup:
         counts = np.bincount(numbers[:known], polls[:known], self._contexts.count)
         return counts.astype(np.int64)
 
+    def threads_of(self, place: int, parts: Sequence[RawSection]) -> dict[str, NDArray[Any]]:
+        """Return the calls of other threads of a rank, and their seconds, by context."""
+        numbers = self._numbers[place]
+        calls, seconds = np.zeros((2, self._contexts.count))
+        for facts in (each.facts for each in parts):
+            sites = [site for thread in facts.threads for site in thread.sites]
+            own = np.array([site.context for site in sites], np.int64)
+            context = np.append(numbers, 0)[np.minimum(own, numbers.size)]  # 0: it was not written
+            np.add.at(calls, context, [site.count for site in sites])
+            np.add.at(seconds, context, [min(site.ns * NS, facts.seconds) for site in sites])
+        return {"thread_calls_by_context": calls.astype(np.int64), "thread_s_by_context": seconds}
+
     def write_run(self, chosen: Sequence[tuple[Matched, Agreed]], phase: int) -> Path:
         """Write a run file, unless an interrupted conversion wrote it."""
         conversion, communicator = self._conversion, self._communicator
@@ -216,6 +229,7 @@ class SectionGroup:
             if contexts.known:
                 shared = contexts if not place else None
                 more |= {"contexts": shared, "polls_by_context": self.polls_of(place)}
+                more |= self.threads_of(place, parts)
             if parts[0].facts.what != LOOP and not place:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(

@@ -11,6 +11,7 @@
 #include "classify.h"
 #include "inject.h"
 #include "libraries.h"
+#include "lock.h"
 #include "loops.h"
 #include "pairs.h"
 #include "peers.h"
@@ -62,7 +63,7 @@ static void leave_environment(void) {
 static void leave_child(void) {
   if (!attached.on) return;
   attached.on = 0;
-  session_id = 0;
+  __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   if (raw.fd >= 0) close(raw.fd);
   raw.fd = -1;
 }
@@ -129,7 +130,8 @@ static void write_end(const struct ending *how) {
 static void write_open_sections(int complete) {
   const enum session_state open = session_now();
   enter_session(ENDED);
-  state->armed = session_id = 0;
+  state->armed = 0;
+  __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   struct extent to = whole_extent(0);
   to.end_ns = instant();
   if (open != IDLE) disarm(to.end_ns);
@@ -317,6 +319,7 @@ int MPI_Init(int *argc, char ***argv) {
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
   report_init();
   int error = PMPI_Init_thread(argc, argv, required, provided);
+  is_concurrent = !error && *provided == MPI_THREAD_MULTIPLE;
   if (!error) attach_begin();
   return error;
 }

@@ -1,6 +1,7 @@
 #include "contexts.h"
 
 #include "bindings.h"
+#include "lock.h"
 #include "places.h"
 #include "pyframes.h"
 
@@ -148,8 +149,7 @@ static inline uint32_t chain_kept(const struct kept_walk *kept, const uint64_t *
   return kept->chain;
 }
 
-/* The context of a call, by the frame of its wrapper. */
-static __attribute__((noinline)) uint32_t context_of(const uint64_t *frame) {
+static uint32_t find_context(const uint64_t *frame) {
   struct walk walk;
   uint32_t chain[MAX_DEPTH];
   uint64_t hash = 0;
@@ -179,6 +179,21 @@ static __attribute__((noinline)) uint32_t context_of(const uint64_t *frame) {
     memcpy(kept->words, walk.word, (size_t)walk.words * sizeof *walk.word);
   }
   return number;
+}
+
+/* Another thread may hold the interpreter's lock while it waits for ours: that one is taken first. */
+static __attribute__((noinline)) uint32_t context_among_threads(const uint64_t *frame) {
+  const int gil = python.evaluates ? python.PyGILState_Ensure() : 0;
+  lock_tables();
+  const uint32_t number = find_context(frame);
+  unlock_tables();
+  if (python.evaluates) python.PyGILState_Release(gil);
+  return number;
+}
+
+/* The context of a call, by the frame of its wrapper. */
+static __attribute__((noinline)) uint32_t context_of(const uint64_t *frame) {
+  return is_concurrent ? context_among_threads(frame) : find_context(frame);
 }
 
 /* Memory for contexts; returns whether there is any. */

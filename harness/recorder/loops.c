@@ -8,7 +8,7 @@
 
 #include <string.h>
 enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
-static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_id || recording()); }
+static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_number() || recording()); }
 
 static struct marks marks_made(void) { return loop.marks[loop.holds]; }
 
@@ -80,7 +80,7 @@ static void open_loop(void) {
 static void stop_finding(void) {
   sigset_t before;
   if (!attached.unless_marked || attached.marking_call != FIND_CALL || !attached.begun || session_now() == ENDED) return;
-  if (session_id && !recording()) return; /* another thread */
+  if (session_number() && !recording()) return; /* another thread */
   if (!begin_writing(&before)) return;
   attached.marking_call = NO_CALL;
   if (loop_is_open()) {

@@ -297,6 +297,10 @@ class RankRun:
         Of all ranks of an attached program; that of rank 0 is written.
     polls_by_context : int64 array, shape (context,), or None
         Where there are contexts, `polls` by them.
+    thread_calls_by_context : int64 array, shape (context,), or None
+        Where there are contexts, the MPI calls of other threads than the recorded one.
+    thread_s_by_context : float64 array, shape (context,), seconds, or None
+        How long these took.
     """
 
     bodies: RankBodies
@@ -320,3 +324,5 @@ class RankRun:
     solves: SolveOfBody | None = None
     contexts: CallContexts | None = None
     polls_by_context: NDArray[np.int64] | None = None
+    thread_calls_by_context: NDArray[np.int64] | None = None
+    thread_s_by_context: NDArray[np.float64] | None = None

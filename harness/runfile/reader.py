@@ -19,7 +19,12 @@ from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
-from hindmost.harness.runfile.interchange import dataset_of, frame_of
+from hindmost.harness.runfile.interchange import (
+    call_tree_of,
+    dataset_of,
+    frame_of,
+    graph_frame_of,
+)
 from hindmost.harness.runfile.schema import (
     NAMED,
     SCHEMA,
@@ -125,6 +130,31 @@ class Run:
         for at, name in enumerate(self.phases):
             columns[f"{name} (phase)" if name in columns else name] = phases[:, :, at].ravel()
         return frame_of(columns, iteration=range(self.bodies), rank=self.kept_ranks)
+
+    def call_tree(self) -> list[dict[str, Any]]:
+        """Return its calls of MPI as a tree, in the literal form that Hatchet and Thicket read.
+
+        See `hindmost.harness.runfile.interchange.call_tree_of`.
+
+        Raises
+        ------
+        DataError
+            The run does not know where its calls were made.
+        """
+        with self.reading():
+            return call_tree_of(self)
+
+    def to_hatchet(self) -> Any:
+        """Return the tree of its calls of MPI: hatchet.GraphFrame, times in seconds.
+
+        Raises
+        ------
+        DataError
+            As by `call_tree`.
+        MissingError
+            hatchet is not installed.
+        """
+        return graph_frame_of(self.call_tree())
 
     @property
     def reduced(self) -> bool:

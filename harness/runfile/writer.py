@@ -257,7 +257,16 @@ def sums_of(run: RankRun) -> dict[str, Any]:
         "foreign_threads": run.foreign_threads,
         "polls": run.polls,
         "between_polls_s": run.between_polls_s,
-        **({} if run.polls_by_context is None else {"context_polls": run.polls_by_context}),
+        **{name: values for name, values in by_context(run).items() if values is not None},
+    }
+
+
+def by_context(run: RankRun) -> dict[str, Any]:
+    """Return what is summed over ranks by context, None where there are no contexts."""
+    return {
+        "context_polls": run.polls_by_context,
+        "context_thread_calls": run.thread_calls_by_context,
+        "context_thread_time": run.thread_s_by_context,
     }
 
 
@@ -316,6 +325,8 @@ def write_head(
         whole |= arrays_of(run.solves, "")
     if run.contexts is not None:
         whole |= {**run.contexts.variables(), "context_polls": sums["context_polls"]}
+        if run.thread_calls_by_context is not None and sums["context_thread_calls"].any():
+            whole |= {name: sums[name] for name in by_context(run)}
     if run.cycles is not None:
         names["predictor"] = run.cycles.predictions.names
         whole |= run.cycles.whole()

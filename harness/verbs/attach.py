@@ -46,6 +46,7 @@ from hindmost.harness.attach.program import (
 )
 from hindmost.harness.launch import assigned_rank, check_size
 from hindmost.harness.recorder.build import OBJECT, one_at_a_time, recorder_library
+from hindmost.harness.recorder.prebuilt import library_to_preload
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
@@ -252,7 +253,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
 def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     """Compile the recorder where need be, and write its settings; return the recorder."""
     text = settings_text(arguments)
-    library = recorder_library(arguments.mpicc)
+    library = library_to_preload(arguments.mpicc)
     launched = assigned_rank().launcher
     board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
-from hindmost.models.results import replica_interval
+from hindmost.models.inference import replica_interval
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     FEWEST,

@@ -28,7 +28,7 @@ __all__ = [
     "time_left_s",
 ]
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 def open(path: str | Path) -> Run:

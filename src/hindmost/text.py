@@ -269,6 +269,28 @@ def probability(share: float) -> str:
     return f"{value:.2g} %"
 
 
+MIN_P = 1e-15
+"""Below it only rounding tells one p-value from another, and none is zero."""
+
+
+def p_words(p_value: float, digits: int = 2) -> str:
+    """Write a p-value as ``p = 0.0021``, or ``p < 1e-15``.
+
+    Parameters
+    ----------
+    p_value : float
+    digits : int
+        Significant ones.
+    """
+    number = p_number(p_value, digits)
+    return f"p {number}" if p_value < MIN_P else f"p = {number}"
+
+
+def p_number(p_value: float, digits: int = 2) -> str:
+    """Write a p-value where a heading says what it is: ``0.0021``, or ``< 1e-15``."""
+    return f"< {MIN_P:g}" if p_value < MIN_P else f"{p_value:.{digits}g}"
+
+
 def read_share(text: str, option: str) -> float:
     """Return a share that is written as ``5%`` or ``0.05``.
 

@@ -31,8 +31,7 @@ from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS
-from hindmost.models.significance import p_words
-from hindmost.text import capital, percent, quantity, signed_percent
+from hindmost.text import capital, p_words, percent, quantity, signed_percent
 
 HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
 
