@@ -18,8 +18,15 @@ from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait
 from hindmost.analysis.runs.finding import DISTURBED, MATTERS, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.sampled import RunSamples, extra_work
 from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
-from hindmost.analysis.runs.stretches import Stretch, growth_of_work, place_of_extra, stretches_of
+from hindmost.analysis.runs.stretches import (
+    Stretch,
+    growth_of_work,
+    place_of_extra,
+    stretches_of,
+    work_in,
+)
 from hindmost.analysis.show.facts import (
     Certainty,
     Fact,
@@ -126,7 +133,14 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
     if culprit is None:
         waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
         return replace(fact, waiting_shares=(waiting, waiting))
-    where, where_share = place_of_extra(stretches, culprit.rank, quickest=culprit.quickest)
+    samples = RunSamples.of(run) if stretches else None
+    work = work_in(stretches, quickest=culprit.quickest)
+    if samples is not None and culprit.processor:
+        work = [samples.time_in(stretch.contexts) for stretch in stretches]
+    stretch, where_share = place_of_extra(stretches, work, culprit.rank)
+    extra = None
+    if samples is not None and stretch is not None:
+        extra = extra_work(run, samples, culprit, stretch)
     own, injected = (
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
@@ -139,7 +153,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         share=culprit.share,
         certainty=Certainty.MEASURED if culprit.sure else Certainty.OPEN,
         doubt=doubt_words(culprit, run.bodies),
-        where=where,
+        where="" if stretch is None else str(stretch),
         where_share=where_share,
         steady=culprit.sure,
         waiting_shares=(
@@ -147,6 +161,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
             float(np.delete(waits, [*culprit.ranks]).mean()),
         ),
         upper_limit=costs.overlaps or verdict.pipelined,
+        extra=extra,
         injected=injected > 0.5 * own > 0.0,
     )
 

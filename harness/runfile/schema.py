@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contexts import NOWHERE
+from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -31,6 +32,7 @@ MOST_ROWS = 256
 UNLIMITED = (
     *("iteration", "restart", "edge", "block", "block_edge"),
     *("frame", "chain_place", "module", "code"),
+    *("sample", "sampled_thread", "stack", "stack_frame", "code_place"),
 )
 """Dimensions that may be empty or grow."""
 NAMED = ("phase", "predictor", "count", "activity")
@@ -295,6 +297,49 @@ VARIABLES = (
     *declare("code", "i4", "1", Range(0), group="contexts",
         code_line="first line of a function of Python",
     ),
+    *declare("sample", "i4", "1", RANK, group="samples",
+        sample_rank="rank of samples that are equal",
+    ),
+    *declare("sample", "i4", "1", COUNT, group="samples",
+        sample_thread="their thread, by its number in the rank; 0: the one that calls MPI",
+    ),
+    *declare("sample", "u4", "1", COUNT, group="samples",
+        sample_context="context of the call before them; 0 where it is not known",
+        sample_stack="stack of the functions in which they were taken",
+    ),
+    *declare("sample", "u1", "", Range(0, len(SampleKind) - 1), group="samples",
+        sample_kind="what the thread did",
+    ),
+    *declare("sample", "i8", "1", COUNT, group="samples",
+        sample_count="how many there are",
+    ),
+    *declare("rank", "f8", "s", TIME, group="samples",
+        sample_period="processor time of a thread from one sample to the next, on average",
+    ),
+    *declare("rank context", "f8", "s", TIME, group="samples",
+        context_time="processor time of a rank from the calls of a context to its next ones",
+    ),
+    *declare("sampled_thread", "i4", "1", RANK, group="samples",
+        thread_rank="rank of a thread",
+    ),
+    *declare("sampled_thread", "i4", "1", COUNT, group="samples",
+        thread_number="number of the thread in the rank",
+    ),
+    *declare("sampled_thread", "f8", "s", TIME, group="samples",
+        thread_time="processor time of the thread until samples were last written",
+    ),
+    *declare("stack", "i8", "1", COUNT, group="samples",
+        stack_end="where the functions of a stack end in stack_place; the next begins there",
+    ),
+    *declare("stack", "i4", "1", COUNT, group="samples",
+        stack_region="how many of them, the innermost ones, are in an OpenMP region",
+    ),
+    *declare("stack_frame", "u4", "1", COUNT, group="samples",
+        stack_place="places of the stacks one after the other, each from the innermost on",
+    ),
+    *declare("code_place", "i4", "1", COUNT, group="samples",
+        place_line="line of a place; 0 where it is not known",
+    ),
     *declare("iteration rank event", "f4", "s", TIME, group="events",
         event_work="own work before an event, since the previous event or the start of the body",
         event_duration="time in an event",
@@ -418,8 +463,14 @@ TEXTS = {
     "frame_place": ("frame", "function, file and line of a frame"),
     "code_file": ("code", "file of a function of Python"),
     "code_function": ("code", "name of a function of Python"),
+    "place_function": ("code_place", "function of a place, inlined ones too"),
+    "place_file": ("code_place", "its file; empty where it is not known"),
 }
 """Variables of text, by name: dimension and meaning; all but ``host`` are optional."""
 
-FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
+FLAGS: dict[str, type[BodyKind | EventKind | SampleKind]] = {
+    "body": BodyKind,
+    "event_kind": EventKind,
+    "sample_kind": SampleKind,
+}
 """Variables whose values are enumerated kinds."""

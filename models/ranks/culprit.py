@@ -94,6 +94,14 @@ class QuickestWork:
         return cls.of_quantiles(quickest_of(work))
 
     @classmethod
+    def of_processor_time(cls, spent_s: Times, iterations: int) -> QuickestWork:
+        """Return that of processor times, which nothing disturbs: shape (rank,), seconds."""
+        each_s = spent_s / iterations
+        return cls(
+            whole_s=each_s, part_s=each_s[None], recurring_s=np.zeros(each_s.size), unsure=False
+        )
+
+    @classmethod
     def of_quantiles(cls, quantiles: Times) -> QuickestWork:
         """Return it from what `quickest_of` returns: shape (2 + part, rank), seconds."""
         quickest_s, quick_s = quantiles[:2]
@@ -219,6 +227,8 @@ class Culprit:
         these do not show it. Of nodes, of their medians.
     quickest : bool
         Whether others take so much longer that this is not to be seen in sums.
+    processor : bool
+        Whether processor time tells that: what disturbs a rank is not in it.
     cost_s, share : float
         Waiting of the others for it, the mean of all ranks, and as a share of the run's time. In a
         disturbed run no more than its additional work in the quickest iterations explains.
@@ -239,6 +249,7 @@ class Culprit:
     ranks: tuple[int, ...]
     times: float
     quickest: bool = False
+    processor: bool = False
     cost_s: float
     share: float
     saved_s: float
