@@ -32,6 +32,7 @@ from hindmost.harness.attach.odd_numbers import (
     usable_places,
 )
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
+from hindmost.harness.recorder.call_contexts import PLACE, outer_first
 from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile.checksum import BLOCK_BYTES
 from hindmost.harness.runfile.contexts import NOWHERE, CallContexts, Module, PythonCode
@@ -290,15 +291,6 @@ class RawSection:
                     self.file.release()
 
 
-PLACE = np.dtype(
-    [
-        ("offset", "<i8"),
-        ("function", "<i8"),
-        ("bytes", "<i8"),
-        ("module", "<i4"),
-        ("pad", "<i4"),
-    ]
-)
 PART_ENTRIES = 1 << 20
 """Entries of an array of a section that are looked at together."""
 OF_SECTIONS = {
@@ -570,8 +562,6 @@ def contexts_of(
             }
         if repairs or strange or beyond.any():
             odd.append("places of calls that cannot be")
-        lengths = np.diff(start)
-        mirrored = np.repeat(start[:-1] + start[1:] - 1, lengths) - np.arange(start[-1])
         found = CallContexts(
             modules=modules,
             codes=codes,
@@ -580,7 +570,7 @@ def contexts_of(
             function=places["function"],
             size=places["bytes"],
             start=start,
-            frames=inner_first[mirrored],
+            frames=outer_first(start, inner_first),
         )
         found.check()
     except (ValueError, TypeError, LookupError):  # the file is torn

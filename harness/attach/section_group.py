@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,13 @@ from hindmost.harness.attach.raw_program import RawProgram, handed_over
 from hindmost.harness.attach.samples import StackNames, samples_of
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.loops.names import places_of
+from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
-from hindmost.harness.runfile.contexts import CallContexts, merged_over
+from hindmost.harness.runfile.contexts import merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
@@ -271,12 +271,6 @@ class SectionGroup:
         path = write_run_as(RunName.of(conversion.out, of_run), of_run, runs, communicator)
         on_root(communicator, lambda: conversion.journal.note(run, path))
         return path
-
-
-def with_places(table: CallContexts) -> CallContexts:
-    """Return contexts with function, file and line of each frame."""
-    named = places_of(table, range(table.module.size))
-    return replace(table, places=tuple(str(named[frame]) for frame in range(table.module.size)))
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

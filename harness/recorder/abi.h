@@ -143,3 +143,11 @@ struct place {
   int64_t offset, function, bytes;
   int32_t module, pad;
 };
+
+/* The tables of contexts in memory, for Python: arrays, and how many entries each has. */
+struct context_tables {
+  const struct place *places;
+  const uint32_t *chain_start, *chain_places;
+  const int64_t *polls;
+  int64_t place_count, chain_count, module_count, code_count;
+};
