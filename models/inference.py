@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 LEVEL = 0.9
 """Probability of an interval where no other is asked for."""
+MATTERS = 0.05
+"""Difference or share from which on it is worth advice, and a rank has more work."""
 DECIDES = 0.1
 """Largest chance of an order of repeats with which it is told as a fact."""
 CORRELATED_FROM = 10

@@ -38,18 +38,13 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.culprit import (
-    COSTS,
-    Culprit,
-    QuickestWork,
-    find_culprit,
-)
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
+from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
 
-MOST_SAMPLES = 1 << 23
+MAX_SAMPLES = 1 << 23
 """Own work of all iterations and ranks that is kept; beyond, that of every nth iteration."""
 
 
@@ -121,7 +116,7 @@ class RankCostsTally:
             exchanges_meet=exchanges_meet_in(run),
         )
         self._phases = np.zeros((run.columns, len(run.phases)))
-        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
+        self._stride = -(-run.bodies * run.columns // MAX_SAMPLES) or 1
         self._own: list[NDArray[np.float64]] = []
         self._overlapped_s = 0.0
 
@@ -347,7 +342,7 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     reason = str(run.header.spec.get("events_left_out") or "")
     if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
         return f"it is unknown which rank waits for which: {reason}"
-    if costs.waited_part < MOST_OF_ALL:
+    if costs.waited_part < MAJORITY:
         return "the ranks hardly wait for the last rank of an iteration"
     return ""
 

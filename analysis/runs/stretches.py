@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.tallies import (
     Block,
     clock_uncertainty,
@@ -35,7 +35,7 @@ from hindmost.models.ranks.culprit import (
     over_others,
     quickest_of,
 )
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
 
@@ -131,7 +131,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     """
     if why_withheld(run) or not run.has("event_context") or not run.has("frame_place"):
         return ()
-    if run.bodies * run.columns > MOST_IN_MEMORY:
+    if run.bodies * run.columns > MAX_IN_MEMORY:
         return ()
     kinds = run.variable("event_kind")
     contexts = run.contexts
@@ -374,7 +374,7 @@ def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
         return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
-    ranks = np.flatnonzero(grown[at] >= MOST_OF_ALL * grown[at, rank])
+    ranks = np.flatnonzero(grown[at] >= MAJORITY * grown[at, rank])
     stretch = growing[at]
     return Growth(
         ranks=tuple(ranks.tolist()),

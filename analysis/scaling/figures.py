@@ -28,7 +28,7 @@ GRID = 121
 """Places at which lines and bands are computed, on each side of a change fewer."""
 LOGARITHMIC_FROM = 4.0
 """Ratio of the values from which their axis may be logarithmic."""
-MOST_TICKS = 7
+MAX_TICKS = 7
 ROOM = 0.06
 """Share of the y axis that is left free above and below."""
 LONGEST_TITLE = 60
@@ -302,7 +302,7 @@ def _interval_name(values: NDArray[np.float64]) -> str:
 def _ticks(measured: NDArray[np.float64], end: float) -> tuple[float, ...]:
     """Return the target and some of the measured points, evenly apart."""
     places = [*measured.tolist(), end] if end > measured[-1] else measured.tolist()
-    ratio = (places[-1] / places[0]) ** (1.0 / MOST_TICKS)
+    ratio = (places[-1] / places[0]) ** (1.0 / MAX_TICKS)
     ticks = [places[-1]]
     for place in places[-2::-1]:
         if ticks[-1] / place >= ratio:

@@ -27,7 +27,7 @@ from hindmost.analysis.runs.finding import (
 )
 from hindmost.analysis.runs.sides import Sides, sides_of
 from hindmost.analysis.show.phrases import folded
-from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
+from hindmost.analysis.show.table import MAX_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.history import add_selection
 from hindmost.errors import DataError
@@ -188,11 +188,11 @@ def tell(comparison: Comparison, sides: Sides | None) -> None:
         write_lines(f"{common.removesuffix(', ')}:")
     rows = [
         (each.name[left_out:], count(each), each.paired_by, each.words())
-        for each in ranked[:MOST_LISTED]
+        for each in ranked[:MAX_LISTED]
     ]
     print_table(Table(columns=columns, rows=rows))
-    if len(ranked) > MOST_LISTED:
-        write_lines(f"{len(ranked) - MOST_LISTED} more; --json has all")
+    if len(ranked) > MAX_LISTED:
+        write_lines(f"{len(ranked) - MAX_LISTED} more; --json has all")
     for side, alone in (("A", comparison.only_first), ("B", comparison.only_second)):
         if alone:
             write_lines(f"only in {side}: {first_of(list(map(str, alone)), '; ')}")

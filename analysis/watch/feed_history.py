@@ -12,7 +12,7 @@ from hindmost.harness.runfile.feed import FeedHead, FeedPrediction, FeedReader
 from hindmost.models.inference import student
 from hindmost.records import to_document
 
-MOST_FRAMES = 1200
+MAX_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
 
 
@@ -137,8 +137,8 @@ class FeedHistory:
         known[0] += window_ns
         known[1] += max(work_ns - mean_ns, 0.0)
         self._watched_ns += window_ns
-        if len(self.frames) > MOST_FRAMES:
-            half = MOST_FRAMES // 2
+        if len(self.frames) > MAX_FRAMES:
+            half = MAX_FRAMES // 2
             old = self.frames[:half]
             self.frames[:half] = [merged(a, b) for a, b in zip(old[::2], old[1::2], strict=True)]
 

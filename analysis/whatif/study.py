@@ -47,7 +47,7 @@ SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
 WIDEST = 10.0
 """The factor between a time and an end of its interval, from which on there is no interval."""
-MOST_LEFT_OUT = 0.25
+MAX_LEFT_OUT = 0.25
 """Share of the iterations of which a replay may not know who waits for whom."""
 PARTS, FEWEST_IN_PART = 20, 5
 """Parts of the solve whose times are compared: as many as that, of as many bodies."""
@@ -365,10 +365,10 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
     unknown = np.count_nonzero(block.kind[:, 0] == UNKNOWN)
-    if unknown > MOST_LEFT_OUT * run.bodies:
+    if unknown > MAX_LEFT_OUT * run.bodies:
         raise DataError(
             f"{run.path}: who waits for whom is not known in {unknown:,} of {run.bodies:,} "
-            f"iterations, because {why_not}. A replay leaves out at most {percent(MOST_LEFT_OUT)}."
+            f"iterations, because {why_not}. A replay leaves out at most {percent(MAX_LEFT_OUT)}."
         )
     try:
         return recorded_program(

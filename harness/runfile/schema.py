@@ -24,9 +24,9 @@ SUFFIX = ".h5"
 
 CHUNK_BYTES = 1 << 18
 """Of a chunk of a variable, if the variable has as many."""
-MOST_IN_CHUNK = {"rank": 1024, "event": 24}
+MAX_IN_CHUNK = {"rank": 1024, "event": 24}
 """Entries of a chunk along a dimension whose chunks are larger: some readers want few of them."""
-MOST_ROWS = 256
+MAX_ROWS = 256
 """The same along other dimensions that may grow."""
 
 UNLIMITED = (
@@ -40,7 +40,7 @@ NAMED = ("phase", "predictor", "count", "activity")
 
 ROUNDING_S = 1e-9
 """No clock resolves less; rounding may make a time of zero negative by this much."""
-MOST_S = 1e11
+MAX_S = 1e11
 """Three thousand years; sums of such times and their squares are finite."""
 
 
@@ -86,7 +86,7 @@ def chunk_shape(
     longest = {
         name: min(
             max(sizes[name], 1),
-            MOST_IN_CHUNK.get(name, MOST_ROWS if name in UNLIMITED else sizes[name]),
+            MAX_IN_CHUNK.get(name, MAX_ROWS if name in UNLIMITED else sizes[name]),
         )
         for name in dimensions
     }
@@ -98,8 +98,8 @@ def chunk_shape(
     )
 
 
-TIME = Range(-ROUNDING_S, MOST_S)
-SIGNED = Range(-MOST_S, MOST_S)
+TIME = Range(-ROUNDING_S, MAX_S)
+SIGNED = Range(-MAX_S, MAX_S)
 COUNT = Range(0)
 RANK, BODY, MESH = Range(0, "rank"), Range(0, "body"), Range(0, "mesh")
 ANY = None
@@ -183,7 +183,7 @@ VARIABLES = (
         mpi_other="time in MPI calls of no known kind, in the whole solve",
         clock_uncertainty="half the fastest round trip to rank 0",
     ),
-    *declare("rank", "f8", "s", Range(ROUNDING_S, MOST_S),
+    *declare("rank", "f8", "s", Range(ROUNDING_S, MAX_S),
         solve_time="time from the barrier before the solve to its end",
     ),
     *declare("rank", "i8", "1", COUNT,
@@ -240,7 +240,7 @@ VARIABLES = (
     *declare("iteration rank phase", "f4", "s", replace(TIME, may_lack=True), group="alone",
         phase_cpu="processor time of a phase in a body",
     ),
-    *declare("iteration predictor", "f8", "s", Range(-MOST_S, MOST_S, may_lack=True), group="alone",
+    *declare("iteration predictor", "f8", "s", Range(-MAX_S, MAX_S, may_lack=True), group="alone",
         predicted="time of the cycle, predicted before it ran",
     ),
     *declare("edge", "i4", "1", Range(0), group="alone",
@@ -360,7 +360,7 @@ VARIABLES = (
     *declare("interval", "i4", "1", COUNT, group="reduced",
         interval_bodies="number of consecutive bodies in an interval of the profile",
     ),
-    *declare("every_rank", "f8", "s", Range(ROUNDING_S, MOST_S), group="reduced",
+    *declare("every_rank", "f8", "s", Range(ROUNDING_S, MAX_S), group="reduced",
         every_solve_time="time from the barrier before the solve to its end, of every rank",
     ),
     *declare("every_rank", "i8", "1", COUNT, group="reduced",

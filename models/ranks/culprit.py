@@ -27,16 +27,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.inference import MATTERS
+from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.models.recurring import Recurring
 
 Times = NDArray[np.float64]
 
-MATTERS = 0.05
-"""Excess from which on a rank has more work."""
-COSTS = 0.01
-"""Share of the run's time from which on waiting for it matters."""
 QUICK, QUICKEST = 0.25, 0.05
 """Quantiles of iterations: others that use a core make many longer, but seldom the quickest."""
 STEADY = 1.25
@@ -45,7 +42,7 @@ HALF_AS_FAST = 2.0
 """Work of a rank over that of the others, from which on a slower core does not explain it."""
 PARTS, FEW_PARTS, OF_A_PART = 20, 8, 15
 """Most parts of a run; parts of a short one; iterations of a part, if there are enough."""
-MOST_PARTS = 0.85
+MIN_PARTS_SHARE = 0.85
 """Of the parts that must show the excess: another rank may have had a slower core in some."""
 NEARLY = 0.8
 """Part of what the first rank costs from which on the next ones are named with it."""
@@ -138,7 +135,7 @@ class QuickestWork:
             over_others(each + self.recurring_s) - 1.0
             for each in (self.whole_s, self.part_s.min(axis=0), self.part_s)
         )
-        in_parts = (of_parts >= MOST_OF_ALL * excess).mean(axis=0) >= MOST_PARTS
+        in_parts = (of_parts >= MAJORITY * excess).mean(axis=0) >= MIN_PARTS_SHARE
         return np.asarray((np.minimum(excess, of_fastest) > MATTERS) & in_parts)
 
     def excess_s(self) -> Times:
@@ -320,7 +317,7 @@ def find_culprit(
         waited = (waited_s - median_of_others(waited_s)) / np.maximum(excess_s, 1e-300)
     few = late.bodies > 1 and late.ranks ** (1.0 - late.bodies) > CHANCE
     costly = charged_s > COSTS * whole_s * late.ranks
-    sure = shown & costly & (waited <= MOST_OF_ALL) & (not few or times >= HALF_AS_FAST)
+    sure = shown & costly & (waited <= MAJORITY) & (not few or times >= HALF_AS_FAST)
     chosen = sure if sure.any() else costly & (more | shown)
     if node is not None:
         chosen = chosen & (np.arange(chosen.size) == node)
@@ -332,7 +329,7 @@ def find_culprit(
         doubt = Doubt.FEW if shown[at] else Doubt.AT_TIMES
         if quickest is not None and quickest.unsure and not shown[at]:
             doubt = Doubt.UNSTEADY
-        if waited[at] > MOST_OF_ALL:
+        if waited[at] > MAJORITY:
             doubt = Doubt.CORE
     if node is None:
         ranks = np.flatnonzero(chosen & (charged_s >= NEARLY * charged_s[at]))

@@ -29,7 +29,7 @@ MANY_S = 1e4
 """Times from here on are written in hours or days."""
 BYTES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 BYTES_PER_S = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
-MOST_CHOICES = 20
+MAX_CHOICES = 20
 """Alternatives that are listed; the rest are counted."""
 LONG_S = 90.0
 """A duration from here on is written as a clock shows it."""
@@ -74,8 +74,8 @@ def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:
 def either(choices: Iterable[object]) -> str:
     """Write alternatives: ``a, b or c``; ``nothing`` if there are none."""
     names = [str(each) for each in choices]
-    left = len(names) - MOST_CHOICES
-    *first, last = (*names[:MOST_CHOICES], f"{left} more") if left > 0 else names or ["nothing"]
+    left = len(names) - MAX_CHOICES
+    *first, last = (*names[:MAX_CHOICES], f"{left} more") if left > 0 else names or ["nothing"]
     return f"{', '.join(first)} or {last}" if first else last
 
 

@@ -24,7 +24,7 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
-from hindmost.analysis.runs.finding import MOST_SHOWN
+from hindmost.analysis.runs.finding import MAX_SHOWN
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
@@ -49,7 +49,7 @@ def leading_charts(study: HistoryStudy) -> list[Widget]:
     )
     return [
         Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
-        for number, name in enumerate(list(series)[:MOST_SHOWN])
+        for number, name in enumerate(list(series)[:MAX_SHOWN])
     ]
 
 
