@@ -38,13 +38,8 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.culprit import (
-    COSTS,
-    Culprit,
-    QuickestWork,
-    find_culprit,
-)
-from hindmost.models.ranks.extrema import MAJORITY
+from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
+from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
