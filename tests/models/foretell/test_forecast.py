@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -131,7 +134,12 @@ def test_two_points_of_a_plain_growth_are_continued(exponent: float) -> None:
 @pytest.mark.parametrize("at", [40.0, 160.0])
 def test_exact_growth_is_predicted_exactly(at: float) -> None:
     points = np.arange(1.0, 11.0)
-    for growth in (lambda x: 3.0 + x**2, lambda x: 40.0 + x * np.log2(x), lambda x: 1.0 + 9.0 / x):
+    growths: list[Callable[[Any], Any]] = [
+        lambda x: 3.0 + x**2,
+        lambda x: 40.0 + x * np.log2(x),
+        lambda x: 1.0 + 9.0 / x,
+    ]
+    for growth in growths:
         (found,) = foretell([MeasuredKernels(points=points, values=growth(points)[None])], at)
         assert found.predicted[0] == pytest.approx(growth(at))
         assert found.low[0] < growth(at) < found.high[0]
