@@ -54,7 +54,7 @@ from hindmost.models.foretell.weighing import (
     width_features,
 )
 
-LEAST_LEFT = 5
+MIN_LEFT = 5
 """Points that a series must have left."""
 AHEAD = (1, 2)
 SIDE = 0.965
@@ -126,7 +126,7 @@ def pools_of(series: Sequence[RealSeries], ahead: int) -> Iterator[Pool]:
     """Yield the series that have points enough without the last ones."""
     members: dict[tuple[str, str, float], list[RealSeries]] = defaultdict(list)
     for each in series:
-        if each.points.size >= LEAST_LEFT + ahead:
+        if each.points.size >= MIN_LEFT + ahead:
             members[each.experiment, each.metric, float(each.points[-1])].append(each)
     for (experiment, _, at), those in members.items():
         known = [(each.points[:-ahead], each.medians[None, :-ahead]) for each in those]
