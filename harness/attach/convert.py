@@ -136,7 +136,7 @@ def convert(
                 )
                 note_unusable(folder, why)
                 raise DataError(f"{folder.name}: {why}") from error
-        remove(folder, report)
+        import os; os.environ.get("KEEPRAW") or remove(folder, report)
     return tuple(files)
 
 

@@ -119,13 +119,13 @@ class LoopOfRanks:
             said = Attached(iterate_at={"call": at, "calls": every})
             return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
-        cut = not self.section.whole
+        cut, summed = not self.section.whole, any(part.facts.unit for part in self.section.parts)
         until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
         kept: dict[int, RankLoops] = {}  # until their spans are found, if all ranks are one block
 
         def loops_on(rank: int) -> RankLoops:
             recording, _ = self.prepared(rank)
-            calls, end_ns = calls_until(recording, until_s)
+            calls, end_ns = calls_until(recording, until_s, summed=summed)
             begin_ns = recording.begin_ns
             del recording  # it is large
             found = RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
@@ -133,6 +133,11 @@ class LoopOfRanks:
                 kept[rank] = found
             return found
 
+        unit = self.unit if summed else 0
+        if summed and any([loops_on(rank).blind for rank in self.blocks.each("choosing the loop")]):
+            kept.clear()  # what is known of all ranks are their calls before any was summed
+            until_s, cut = min(map(self.summed_from_s, self.blocks.each("reading"))), True
+            unit = 0
         facts = self.section.parts[0].facts
         found = chosen_loops(
             (loops_on(rank) for rank in self.blocks.each("choosing the loop")),
@@ -141,6 +146,7 @@ class LoopOfRanks:
             self.iterate_at,
             (facts.end_ns - facts.begin_ns) * NS,
             cut=cut,
+            unit=unit,
         )
 
         def spans_on(rank: int) -> list[Spans]:
@@ -155,9 +161,24 @@ class LoopOfRanks:
         ends = calls_of(recording)[0].end_ns[-1:]
         return float(recording.clock.since_zero(ends).sum())
 
+    def summed_from_s(self, rank: int) -> float:
+        """Return before when no calls of a rank are summed, in seconds of the run."""
+        recording, _ = self.prepared(rank)
+        calls, _, _ = calls_of(recording)
+        if not calls.folds.at.size:
+            return self.last_call_s(rank)
+        ends = calls.end_ns[calls.folds.at[:1] - 1]
+        return float(recording.clock.since_zero(ends).sum())
+
+    @property
+    def unit(self) -> int:
+        """Passes of the loop that have their sums together on some rank."""
+        return max(1, *(part.facts.unit for part in self.section.parts))
+
     def at_marks(self, rank: int) -> Spans:
-        """Return the marks of a rank."""
-        return Spans.between(marked(self.prepared(rank)[0].marks, ord(MONITOR))["begin_ns"])
+        """Return the marks of a rank, as many iterations apart as have their sums together."""
+        marks = marked(self.prepared(rank)[0].marks, ord(MONITOR))
+        return Spans.between(marks["begin_ns"][marks["end_ns"] % self.unit == 0])
 
     def at_calls(self, call: str, every: int, rank: int) -> Spans:
         """Return the ends of the calls at which iterations end."""

@@ -35,6 +35,7 @@ static struct {
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
+  int64_t budget; /* records of a loop that are kept; 0: all */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
   int64_t led; /* solves that are not recorded of which this is the first rank */
@@ -42,6 +43,7 @@ static struct {
   int64_t load_ns;
   char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], board[PATH_MAX], only[256], petsc_version[64];
   const char *scalar;
+  char *pages;   /* the folder of pairs.h; NULL: there is none */
   char *origins; /* where the program runs, as JSON */
   char *injected; /* the law of injected noise */
   struct record *records;
@@ -118,12 +120,14 @@ static int call_named(const char *name) {
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
+  else if (!strcmp(key, "pages")) attached.pages = strdup(value);
   else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most_ns")) attached.most_ns = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
+  else if (!strcmp(key, "budget")) attached.budget = strtoll(value, NULL, 10) / (int64_t)(sizeof(struct record) + sizeof(uint32_t));
   else if (!strcmp(key, "iterate")) marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "unless_marked")) attached.unless_marked = 1, marking_call = FIND_CALL;
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
@@ -235,17 +239,12 @@ static void refuse_linked_mpi(void) {
 
 static void find_bindings(void), tell_of_tool_behind(void);
 
-static const char *pairs_path; /* see pairs.h; NULL: there is none */
-
 /* Programs that this one starts later are not recorded. */
 static void leave_environment(void) {
   Dl_info mine;
   const char *preloaded = getenv("LD_PRELOAD");
   unsetenv("HINDMOST_ATTACH");
   unsetenv("HINDMOST_STATUS");
-  const char *path = getenv("HINDMOST_PAIRS");
-  if (path) pairs_path = strdup(path);
-  unsetenv("HINDMOST_PAIRS");
   if (!preloaded || !dladdr((void *)leave_environment, &mine) || !mine.dli_fname) return;
   const char *at = strstr(preloaded, mine.dli_fname);
   if (!at) return;

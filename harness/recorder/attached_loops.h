@@ -5,7 +5,7 @@
  * loop that is open is recorded with all solves in it, and a mark inside a recorded solve is not kept. */
 
 enum { MOST_LOOP_PHASES = 64, PHASE_MARKS = 1000, WORK_MARK = 999, PAUSE_MARK = 998 };
-enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
+enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000, PARTS = 256 };
 
 /* The marks so far, and when and behind which record the last one was. */
 struct marks {
@@ -27,6 +27,11 @@ static struct {
 enum { BY_PROGRAM = 1 }; /* in pairs.h: the loop that the program marks itself; others have numbers from 2 on */
 static void note_iteration(int64_t t, int64_t number);
 
+static inline int is_poll(int32_t class);
+static struct marks marks_made(void);
+
+#include "bounded.h"
+
 static int loop_is_open(void) { return loop.open || marking_call >= 0; }
 
 static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
@@ -42,6 +47,7 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_number(text, "comm_rank", attached.rank);
   text_number(text, "comm_leader", 0);
   text_number(text, "iterations", marks - 1);
+  text_number(text, "unit", bounded.level ? bounded.passes_per_unit : 0);
   text_add(text, ",\"phases\":[");
   for (int i = 0; i < loop.phases; i++) {
     text_add(text, i ? "," : "");
@@ -50,11 +56,12 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_add(text, "]");
 }
 
-/* Soon after the begin, then at longer and longer times up to PART_NS, or after many records. */
+/* Soon after the begin, then at longer and longer times, or after many records. */
 static int part_is_due(int64_t t) {
-  int64_t wait_ns = loop.written_ns - state->begin_ns + FIRST_PART_NS;
+  int64_t wait_ns = loop.written_ns - state->begin_ns + FIRST_PART_NS, passed_ns = (t - state->begin_ns) / PARTS;
   if (loop.written == state->capacity) return 0;
-  return state->seen - loop.written >= PART_RECORDS || t - loop.written_ns >= (wait_ns < PART_NS ? wait_ns : PART_NS);
+  if (wait_ns > PART_NS) wait_ns = passed_ns > PART_NS ? passed_ns : PART_NS;
+  return decided(state->seen) - loop.written >= PART_RECORDS || t - loop.written_ns >= wait_ns;
 }
 
 /* Writes the records since the last part, and the section as far as it is known at this mark, so that a
@@ -64,15 +71,21 @@ static void write_part(int64_t mark_ns) {
   sigset_t before;
   if (!begin_writing(&before)) return;
   struct extent to = whole_extent(mark_ns);
-  int64_t kept = kept_of(to);
+  const int64_t kept = to.seen = decided(kept_of(to));
   write_contexts();
   write_records(loop.written, kept);
   begin_loop_section(&text, marks_made().count);
   add_counts(&text, to, involuntary_switches() - switches_before, core_wait_so_far(), 0);
   text_frame(&text, RAW_PART);
   loop.written = kept;
+  const size_t open = (size_t)(kept_of(whole_extent(0)) - kept);
+  memmove(attached.records, records + kept, open * sizeof *records);
   records = attached.records - kept; /* the memory is used again */
-  if (record_contexts) record_contexts = attached.contexts - kept;
+  if (record_contexts) {
+    memmove(attached.contexts, record_contexts + kept, open * sizeof *record_contexts);
+    record_contexts = attached.contexts - kept;
+  }
+  if (!attached.budget) state->capacity = kept + attached.capacity;
   end_writing(&before);
   hindmost_next_body(); /* the last record is no longer in memory */
   loop.written_ns = now();
@@ -87,6 +100,8 @@ static void open_loop(void) {
   loop.load = load_of_host();
   loop.written = 0;
   loop.written_ns = state->begin_ns = now();
+  if (attached.budget && attached.budget < state->capacity) state->capacity = attached.budget;
+  begin_bound();
   halo_depth = 0;
   __atomic_store_n(&loop.open, 1, __ATOMIC_RELEASE); /* last: a signal's handler writes what is open */
 }
@@ -103,6 +118,7 @@ static void stop_finding(void) {
     hindmost_disarm();
     count_calls();
     loop.open = 0;
+    bounded.from = INT64_MAX;
     raw_back_to(loop.file_frames);
     memset(&written, 0, sizeof written);
   }
@@ -117,6 +133,7 @@ static void loop_mark(int64_t t) {
   }
   hindmost_next_body();
   int64_t number = marks_made().count;
+  bound_at_mark(number, t);
   keep(t, number, 'I', 0, 0, 0);
   state->iteration = number;
   loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
@@ -183,11 +200,13 @@ static void write_loop(int complete, struct extent to) {
   struct marks marks = marks_made();
   struct text text = {0};
   loop.open = 0;
+  bounded.from = INT64_MAX;
   if (marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
     count_calls();
     return;
   }
   if (marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
+  to = end_bound(to, to.end_ns);
   begin_loop_section(&text, marks.count);
   loop.number++;
   end_section(&text, attached.own, loop.written, to, complete);

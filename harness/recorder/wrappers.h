@@ -17,7 +17,8 @@ static int marking_call = NO_CALL;
 static int64_t marking_nth = 1;
 static void mark_at_call(int64_t end_ns);
 static void write_due_part(int64_t end_ns);
-static inline void note_pair(int64_t begin_ns, int32_t call, int flags);
+static inline uint32_t note_pair(int64_t begin_ns, int32_t call, int flags);
+static inline void bound_after_call(int border, int counts);
 
 /* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
  * end at a call, those among a part of the ranks. */
@@ -43,7 +44,8 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   mpi_depth--;
   last_call = open_call;
   open_call = open_partner = -1;
-  note_pair(begin_ns, (int32_t)call, flags);
+  uint32_t border = note_pair(begin_ns, (int32_t)call, flags);
+  bound_after_call(border != 0, border & 0xff);
   if (marking_call == NO_CALL) return;
   if (marking_call == FIND_CALL) write_due_part(end_ns);
   if (flags & (PART | ALONE))

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,6 @@ from uuid import uuid4
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
 from hindmost.harness.attach.environment import (
-    PAIRS,
     STATUS,
     export_lines,
     link_words,
@@ -49,8 +49,13 @@ from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
 if TYPE_CHECKING:
+    from hindmost.harness.attach.borders import NodeBorders
     from hindmost.harness.attach.stop import StopRequest
 
+POLL_S, WATCH_POLL_S = 0.02, 0.25
+"""How often a program is looked at that has to be told to stop, and others."""
+ASKS_AT = 7 * 8
+"""Where ``asks`` stands in a page; see `hindmost.harness.attach.pairs.HEAD`."""
 FIRST_NODE = "node-0000000.raw"
 """The raw file of the node of rank 0."""
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
@@ -58,6 +63,8 @@ LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
 OWNER = "owner"
 """Before the host, process and start of the one that removes a file when its program has ended."""
+PAGES = "pages"
+"""Before the folder of `hindmost.harness.attach.pairs`, which ranks of the node share."""
 BOARD = "board"
 """Before the file in which ranks tell each other that they are attached: the settings of rank 0."""
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -123,6 +130,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="256MB",
         metavar="SIZE",
         help="memory for the records of a solve or loop on each rank (%(default)s)",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="keep all calls of a loop; without it, beyond 64 MB a rank the calls of most iterations "
+        "are summed by phase",
     )
     parser.add_argument(
         "--inject",
@@ -221,6 +234,7 @@ def settings_text(arguments: argparse.Namespace) -> str:
         most=arguments.most,
         iterate_at=arguments.iterate_at,
         memory=arguments.memory,
+        all_calls=arguments.all,
         inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
         most_seconds=arguments.most_seconds,
@@ -236,7 +250,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    limits = (arguments.memory, arguments.most_seconds)
+    limits = (arguments.memory, arguments.all, arguments.most_seconds)
     asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
@@ -245,8 +259,14 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     return Path(arguments.out).resolve() / f"{name}{SETTINGS_SUFFIX}"
 
 
-def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
-    """Compile the recorder where need be, and write its settings; return the recorder."""
+def prepare(arguments: argparse.Namespace, settings: Path, pages: str = "") -> Path:
+    """Compile the recorder where need be, and write its settings; return the recorder.
+
+    Parameters
+    ----------
+    pages : str
+        Folder of the pages of ranks; empty if nobody follows their loops.
+    """
     text = settings_text(arguments)
     library = recorder_library(arguments.mpicc)
     launched = assigned_rank().launcher
@@ -254,7 +274,8 @@ def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     make_folder(arguments.out, "--out")
     try:
         owner = "" if arguments.print else owner_line()  # of a script's, the script has them
-        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}{text}")
+        own = f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}"
+        write_atomically(settings, f"{own}{PAGES} {pages}\n{text}" if pages else f"{own}{text}")
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     return library
@@ -311,17 +332,19 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         settings = settings.with_name(f"{settings.stem}-{own}{SETTINGS_SUFFIX}")
     told = settings.with_name(f"{settings.stem}-{own}.status")
     stop = stop_request(arguments)
+    pages = TemporaryDirectory(prefix="hindmost-")
     try:
-        library = prepare(arguments, settings)
+        library = prepare(arguments, settings, pages.name)
         told.touch(mode=0o600)
         told.write_text(owner_line())
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        ended = run_in_time(program, {**original, **added}, blocked, told, stop)
+        ended = run_in_time(program, {**original, **added}, blocked, told, Path(pages.name), stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
             path.unlink(missing_ok=True)
+        pages.cleanup()
         release_signals({*blocked, *PUT_OFF})
     try:
         failed = 0
@@ -348,24 +371,54 @@ def run_in_time(
     environment: dict[str, str],
     blocked: set[signal.Signals],
     told: Path,
+    pages: Path,
     request: StopRequest | None,
 ) -> Ended:
-    """Run the program; tell it to stop before its time is up, if that is asked for."""
-    if request is None:
-        return run_program(program, environment, blocked)
-    from hindmost.harness.attach.pairs import PairsPage
-    from hindmost.harness.attach.stop import POLL_S, StopInTime
+    """Run the program and follow its loops; tell it to stop in time, if that is asked for."""
 
     def raw_file() -> Path | None:
         processes = read_outcome(told).processes
         return processes[0].folder / FIRST_NODE if processes else None
 
-    with TemporaryDirectory(prefix="hindmost-") as folder:
-        path = Path(folder) / "pairs"
-        watch = StopInTime(request=request, page=PairsPage(path), say=warn, raw_file=raw_file)
-        ended = run_program(program, {**environment, PAIRS: str(path)}, blocked, watch.poll, POLL_S)
+    polls = [borders_of(pages, raw_file)]
+    if request is not None:
+        from hindmost.harness.attach.pairs import PairsPage
+        from hindmost.harness.attach.stop import StopInTime
+
+        page = PairsPage(pages / "0")
+        watch = StopInTime(request=request, page=page, say=warn, raw_file=raw_file)
+        polls.append(watch.poll)
+
+    def poll() -> None:
+        for look in polls:
+            look()
+
+    ended = run_program(program, environment, blocked, poll, POLL_S if request else WATCH_POLL_S)
+    if request is not None:
         watch.end(ended.status)
     return ended
+
+
+def borders_of(pages: Path, raw_file: Callable[[], Path | None]) -> Callable[[], None]:
+    """Return what looks once whether ranks ask for their loops; few programs are so long."""
+    known: list[NodeBorders] = []
+
+    def poll() -> None:
+        if not known and any(map(has_asked, pages.iterdir())):
+            from hindmost.harness.attach.borders import NodeBorders
+
+            known.append(NodeBorders(pages, raw_file))
+        for borders in known:
+            borders.poll()
+
+    return poll
+
+
+def has_asked(page: Path) -> bool:
+    """Tell whether a rank asks for its loop in its page."""
+    with page.open("rb") as file:
+        file.seek(ASKS_AT)
+        return any(file.read(8))
 
 
 def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int:
