@@ -34,6 +34,8 @@
 #   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
 #                          loops|runs|scaling; DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
+#   make bench-nights-why  50 regressions put into nights of a program: are kind and place named (FOLDER keeps the runs;
+#                          15 min)
 #   make bench-time-left   jobs that stop before their limit, replayed on series of known laws (RUNS="RUN.h5 ...")
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
@@ -146,6 +148,9 @@ bench-terms: setup-demo
 
 bench-delays: setup-demo
 	@$(BIN)/python -m benchmarks.injected_delays
+
+bench-nights-why: setup-demo
+	@$(BIN)/python -m benchmarks.nights_why $(FOLDER)
 
 bench-attach-ranks: setup-test
 	@$(BIN)/python -m benchmarks.attach_ranks

@@ -25,7 +25,8 @@ from benchmarks.recorder import interval
 from numpy.typing import NDArray
 
 from hindmost.harness.attach.environment import variables
-from hindmost.harness.attach.raw import Frame, read_program
+from hindmost.harness.attach.raw import Frame
+from hindmost.harness.attach.raw_program import read_program
 from hindmost.harness.attach.settings import AttachRequest
 from hindmost.harness.recorder.build import recorder_library
 from hindmost.harness.recorder.library import record_cost_ns
@@ -154,7 +155,7 @@ def run_recorded(case: Case, folder: Path) -> tuple[NDArray[np.float64], Recorde
     settings.write_text(AttachRequest(out=out, every=every).text(None))
     times = run(case, variables(recorder_library(), settings, {}))
     (raw,) = out.glob("*.raw")
-    ranks = read_program(raw).ranks.values()
+    ranks = read_program(raw).here.values()
     marks = calls = 0
     for each in ranks:
         kinds = [section.array(Frame.RECORDS)["what"] for section in each.sections]

@@ -28,7 +28,7 @@ ITERATIONS, OF_NODE = 500, 64
 OTHERS = [f"MPI_Other_call_{number}" for number in range(170)]
 PROGRAM = {
     "call_names": [*CALLS, *OTHERS],
-    "call_classes": [name.upper() for name in (*CALLS.values(), *OTHERS)],
+    "call_classes": [*CALLS.values(), *["SEND"] * len(OTHERS)],
 }
 
 

@@ -34,7 +34,8 @@ import numpy as np
 import hindmost
 from hindmost.errors import DataError
 from hindmost.harness.attach.convert import convert_all
-from hindmost.harness.attach.raw import Frame, read_program
+from hindmost.harness.attach.raw import Frame
+from hindmost.harness.attach.raw_program import read_program
 from hindmost.harness.attach.sections import sections_of
 from hindmost.harness.attach.settings import AttachRequest
 from hindmost.harness.recorder.build import FLAGS, SOURCES
@@ -134,7 +135,7 @@ def faults_of(folder: Path, done: range) -> Iterator[str]:
     except (DataError, ValueError) as error:
         yield f"cannot be read: {error}"
         return
-    rank = program.first
+    rank = program.here[min(program.here)]
     if rank.torn or program.unreadable:
         yield f"torn: {rank.torn or program.unreadable[0]}"
     if rank.end is None:

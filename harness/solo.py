@@ -1,4 +1,4 @@
-"""The ranks whose data this process has: one with MPI, all of them where a program is converted.
+"""The ranks whose data this process has: its own, or some or all of those of a converted program.
 
 What concerns all ranks is a function of a list of ranks, which `of_all` completes from the other
 processes.
@@ -50,7 +50,7 @@ class Solo:
         """Return the value."""
         return value
 
-    def Gather(self, part: NDArray[Any], whole: NDArray[Any], root: int = 0) -> None:  # noqa: N802
+    def Gatherv(self, part: NDArray[Any], whole: list[Any], root: int = 0) -> None:  # noqa: N802
         """Copy the part."""
         np.copyto(whole[root], part)
 

@@ -54,6 +54,38 @@ def replica_interval(drawn_s: NDArray[np.float64]) -> tuple[float, float]:
     return min(float(low_s), float(times_s[0])), max(float(high_s), float(times_s[-1]))
 
 
+def difference_interval(
+    first: NDArray[np.float64], second: NDArray[np.float64], level: float = 0.99
+) -> tuple[float, float]:
+    """Return the interval of the difference of two means, the second's less the first's (Welch).
+
+    A single value has the spread of the others.
+
+    Parameters
+    ----------
+    first, second : float64 array, shape (value,)
+        At least two values of one of them.
+    level : float
+        Probability of the interval.
+    """
+    from scipy import special
+
+    samples = (first, second)
+    known = [each.var(ddof=1) if each.size > 1 else np.nan for each in samples]
+    variances = [np.nanmax(known) if np.isnan(each) else each for each in known]
+    squares = [variance / each.size for variance, each in zip(variances, samples, strict=True)]
+    difference = float(second.mean() - first.mean())
+    if not sum(squares) > 0.0:
+        return difference, difference
+    freedom = max(first.size, second.size) - 1.0
+    if min(first.size, second.size) > 1:
+        freedom = sum(squares) ** 2 / sum(
+            square**2 / (each.size - 1) for square, each in zip(squares, samples, strict=True)
+        )
+    reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * math.sqrt(sum(squares))
+    return difference - reach, difference + reach
+
+
 class ModelKind(StrEnum):
     """How a model's number relates to the run that it is compared with."""
 

@@ -1,7 +1,8 @@
-"""The page on architecture shows the layers that import-linter checks."""
+"""The page on architecture shows the layers that are checked; the recorder has layers, too."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -44,3 +45,44 @@ def test_every_room_is_named_on_the_page() -> None:
             if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").exists())
         }
         assert rooms - {"__init__"} == named, package
+
+
+RECORDER = ROOT / "harness/recorder"
+
+
+def included(text: str) -> list[str]:
+    """Return the headers of the recorder that a C file includes."""
+    return re.findall(r'^#include "(\w+\.[ch])"', text, re.M)
+
+
+def code_of(path: Path) -> str:
+    """Return a C file without comments and includes."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    return re.sub(r"^#include .*", "", text, flags=re.M)
+
+
+def names_in_code(path: Path) -> set[str]:
+    return set(re.findall(r"\b[A-Za-z_]\w+\b", code_of(path)))
+
+
+def declared_names(path: Path) -> set[str]:
+    """Return what a header declares: functions, variables, types, enumerators and macros."""
+    code = code_of(path)
+    before = r"\b([A-Za-z_]\w*)\s*(?=[(\[;,={}]|$)"
+    return set(re.findall(before, code, re.M)) | set(re.findall(r"#define (\w+)", code))
+
+
+def test_a_unit_of_the_recorder_includes_what_it_uses_of_units_below_it() -> None:
+    """The order of the units in recorder.c is that of the layers, so no includes make a circle."""
+    units = [Path(name).stem for name in included((RECORDER / "recorder.c").read_text())]
+    assert len(units) == len(set(units))
+    files = [path for path in RECORDER.glob("*.[ch]") if path.name != "recorder.c"]
+    assert {path.stem for path in files} == set(units)
+    for path in files:
+        names = names_in_code(path)
+        below = units[: units.index(path.stem)]
+        for header in included(path.read_text()):
+            assert header.endswith(".h"), path.name
+            if header != f"{path.stem}.h":
+                assert Path(header).stem in below, f"{path.name} includes {header}"
+                assert declared_names(RECORDER / header) & names, f"{path.name}: {header}"

@@ -6,9 +6,11 @@ A drift is grouped like a change, with those of other timers of its case.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Self
 
+from hindmost.analysis.history.causes import Cause, cause_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.commits import short_commit
@@ -27,11 +29,19 @@ class SeriesChange:
     change : ChangePoint or Trend
     within : tuple of SeriesChange
         Changes of the timers below it, of the same case and group.
+    cause : Cause or None
+        None if nothing is known of the runs.
     """
 
     judged: JudgedSeries
     change: Finding
     within: tuple[SeriesChange, ...] = ()
+    cause: Cause | None = None
+
+    @classmethod
+    def explained(cls, study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Self:
+        """Return a change with its cause."""
+        return cls(judged=judged, change=change, cause=cause_of(study, judged, change))
 
     @property
     def difference(self) -> float:
@@ -118,7 +128,7 @@ def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
     return grouped(
         study,
         [
-            SeriesChange(judged=judged, change=change)
+            SeriesChange.explained(study, judged, change)
             for judged in study.judged
             for change in judged.recent(study.since)
         ],
@@ -130,7 +140,7 @@ def open_before(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
     return grouped(
         study,
         [
-            SeriesChange(judged=judged, change=change)
+            SeriesChange.explained(study, judged, change)
             for judged in study.judged
             for change in judged.open_before(study.since)
         ],
@@ -230,7 +240,7 @@ def nested(case: list[SeriesChange], parents: Mapping[str, str]) -> list[SeriesC
 
     def whole(finding: SeriesChange) -> SeriesChange:
         inside = sorted((whole(each) for each in below.get(id(finding), ())), key=weight)
-        return SeriesChange(judged=finding.judged, change=finding.change, within=tuple(inside))
+        return replace(finding, within=tuple(inside))
 
     return [whole(root) for root in roots]
 

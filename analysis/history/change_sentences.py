@@ -78,7 +78,9 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
         yield "few nights: their correlation is unknown, which makes a false change likelier"
     yield from worse_within(finding)
     inside = list(finding.descendants())
-    if inside:
+    if finding.cause is not None:
+        yield f"cause: {finding.cause.text}"
+    elif inside:
         names = [
             f"{timer_name(each.judged.series.name.timer)} "
             f"{signed(each.difference, each.judged.series.unit)} "

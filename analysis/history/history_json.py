@@ -35,7 +35,7 @@ class DatedChange(SeriesChange):
 
     change: ChangePoint
 
-    JSON = "date dates **change badge open known commits"
+    JSON = "date dates **change badge open known commits cause"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +101,10 @@ class SeriesEntry:
         return cls(
             of=judged,
             file=study.history.source,
-            changes=[DatedChange(judged=judged, change=each) for each in found.changes],
+            changes=[DatedChange.explained(study, judged, each) for each in found.changes],
             outliers=[labels[at] for run in found.outliers for at in range(run.start, run.stop)],
             trends=[DatedTrend(judged=judged, change=each) for each in found.trends],
-            jump=None if found.jump is None else DatedJump(judged=judged, change=found.jump),
+            jump=None if found.jump is None else DatedJump.explained(study, judged, found.jump),
             visible_step_percent=100.0 * step if math.isfinite(step) else None,
             regimes=[DatedRegime(judged, each) for each in found.regimes],
             level_now=found.level_now if found.regimes else None,

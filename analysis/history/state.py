@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, days_of
 from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
+from hindmost.analysis.history.succession import successors
+from hindmost.analysis.readers.history import (
+    NOT_KNOWN,
+    FailedRun,
+    History,
+    NightlySeries,
+    SeriesName,
+)
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS
@@ -95,10 +102,21 @@ class HistoryState:
                 series[given.name] = replace(before, series=merge(before.series, given, now))
             else:
                 series[given.name] = KeptSeries(series=given)
-        runs = {
-            (each.time, each.machine, each.case, each.reason): each
+        later = successors([each.series for each in series.values()])
+        for name in [name for name in series if (name.machine, name.case) in later]:
+            machine, case = later[name.machine, name.case]
+            there = replace(name, machine=machine, case=case)
+            before = series.pop(name)
+            if there in series:
+                series[there] = joined(before, series[there])
+            else:
+                series[there] = replace(before, series=replace(before.series, name=there))
+        failed = [
+            replace(each, machine=place[0], case=place[1])
             for each in (*self.failures, *history.failures)
-        }
+            for place in [later.get((each.machine, each.case), (each.machine, each.case))]
+        ]
+        runs = {(each.time, each.machine, each.case, each.reason): each for each in failed}
         return HistoryState(
             method=method,
             series={name: series[name] for name in sorted(series)},
@@ -209,6 +227,25 @@ def was_confirmed(kept: KeptSeries, found: Detection, change: int) -> bool:
     return before is not None and kept.verdicts[before].confirmed
 
 
+def joined(before: KeptSeries, now: KeptSeries) -> KeptSeries:
+    """Return a series with the nights, the verdicts and the log of the one that it succeeds."""
+    series = joined_nights([before.series, now.series], now.series)
+    order = np.argsort(series.times, kind="stable").tolist()
+    known = series.circumstances
+    return KeptSeries(
+        series=replace(
+            series,
+            times=frozen(series.times[order]),
+            values=frozen(series.values[order]),
+            commits=tuple(series.commits[at] for at in order),
+            commit_parts=tuple(series.commit_parts[at] for at in order),
+            circumstances=tuple(known[at] for at in order),
+        ),
+        verdicts=(*before.verdicts, *now.verdicts),
+        log=(*before.log, *now.log),
+    )
+
+
 def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> NightlySeries:
     """Return a series with the nights of files, and those of the state before and after them.
 
@@ -222,6 +259,12 @@ def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> N
         *around(nights_of(kept, 0, old), nights_of(given, 0, new)),
         *around(nights_of(kept, old), nights_of(given, new)),
     ]
+    return joined_nights(parts, given)
+
+
+def joined_nights(parts: Sequence[NightlySeries], given: NightlySeries) -> NightlySeries:
+    """Return a series with the nights of several, in their order."""
+    known = any(each.circumstances for each in parts)
     return replace(
         given,
         times=frozen(np.concatenate([each.times for each in parts])),
@@ -230,6 +273,12 @@ def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> N
         commit_parts=tuple(commits for each in parts for commits in each.commit_parts),
         spread=None,
         freedom=None,
+        circumstances=tuple(
+            each
+            for one in parts
+            for each in (one.circumstances or [NOT_KNOWN] * len(one.times))
+            if known
+        ),
     )
 
 
@@ -250,6 +299,7 @@ def nights_of(series: NightlySeries, first: int, stop: int | None = None) -> Nig
         values=series.values[first:stop],
         commits=series.commits[first:stop],
         commit_parts=series.commit_parts[first:stop],
+        circumstances=series.circumstances[first:stop],
     )
 
 

@@ -14,7 +14,12 @@ from hindmost.analysis.history.acknowledgements import replace_file
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.state import HistoryState, KeptSeries, frozen
 from hindmost.analysis.readers.commits import commits_text
-from hindmost.analysis.readers.history import FailedRun, NightlySeries, SeriesName
+from hindmost.analysis.readers.history import (
+    Circumstances,
+    FailedRun,
+    NightlySeries,
+    SeriesName,
+)
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
 from hindmost.files import read_text
 from hindmost.models.changepoint import Event
@@ -22,7 +27,8 @@ from hindmost.models.changepoint.revisions import ReportedChange
 from hindmost.parsing import parse_json
 from hindmost.records import RecordError, check_version, from_document, to_document
 
-VERSION = 3
+VERSION, FIRST_VERSION = 4, 3
+"""Version 3 knows no circumstances."""
 KIND = "hindmost-history-state"
 SUM = ',"sha256":"'
 """What precedes the sum of all that stands before it."""
@@ -38,6 +44,8 @@ class SeriesRecord:
         Seconds since 1970, and the unit's.
     commits : list of int
         Places in the table of commits.
+    circumstances : list of int
+        Places in the table of circumstances; none if nothing is known.
     """
 
     name: SeriesName
@@ -48,6 +56,7 @@ class SeriesRecord:
     commits: list[int]
     verdicts: tuple[ReportedChange, ...]
     log: tuple[Event, ...]
+    circumstances: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +71,7 @@ class StateRecord:
     failures: tuple[FailedRun, ...]
     series: tuple[SeriesRecord, ...]
     mailed: MailRecord = field(default_factory=MailRecord)
+    circumstances: tuple[Circumstances, ...] = ()
 
 
 def read_state(path: Path) -> HistoryState:
@@ -89,7 +99,7 @@ def read_state(path: Path) -> HistoryState:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
     whole, there, found = text.rpartition(SUM)
     version = check_version(document.get("version"), VERSION, path)
-    if version < VERSION:
+    if version < FIRST_VERSION:
         raise UnknownSchemaError(
             f"{path} has version {version}, which this hindmost does not read: name a new file "
             "with --state."
@@ -102,7 +112,7 @@ def read_state(path: Path) -> HistoryState:
     except RecordError as error:
         raise damaged_file(path, str(error).rstrip(".")) from error
     table = [(commits_text(parts), parts) for parts in record.commits]
-    kept = [kept_from(each, table) for each in record.series]
+    kept = [kept_from(each, table, record.circumstances) for each in record.series]
     return HistoryState(
         method=record.method,
         series={each.series.name: each for each in kept},
@@ -134,7 +144,14 @@ def write_state(path: Path, state: HistoryState) -> None:
         It cannot be written.
     """
     numbers: dict[tuple[tuple[str, str], ...], int] = {}
-    series = tuple(record_of(kept, numbers) for kept in state.series.values())
+    places: dict[int, int] = {}
+    known: list[Circumstances] = []
+    for each in state.series.values():
+        for one in each.series.circumstances:
+            if id(one) not in places:
+                places[id(one)] = len(known)
+                known.append(one)
+    series = tuple(record_of(kept, numbers, places) for kept in state.series.values())
     record = StateRecord(
         kind=KIND,
         version=VERSION,
@@ -144,12 +161,15 @@ def write_state(path: Path, state: HistoryState) -> None:
         failures=state.failures,
         series=series,
         mailed=state.mailed,
+        circumstances=tuple(known),
     )
     text = json.dumps(to_document(record), allow_nan=False, separators=(",", ":"))[:-1]
     replace_file(path, f'{text}{SUM}{digest(text)}"}}\n')
 
 
-def record_of(kept: KeptSeries, numbers: dict[tuple[tuple[str, str], ...], int]) -> SeriesRecord:
+def record_of(
+    kept: KeptSeries, numbers: dict[tuple[tuple[str, str], ...], int], places: dict[int, int]
+) -> SeriesRecord:
     """Return the record of a series; its commits get numbers that all series share."""
     series = kept.series
     known: dict[int, int] = {}  # many observations share one mapping
@@ -165,10 +185,15 @@ def record_of(kept: KeptSeries, numbers: dict[tuple[tuple[str, str], ...], int])
         commits=[known[id(parts)] for parts in series.commit_parts],
         verdicts=kept.verdicts,
         log=kept.log,
+        circumstances=[places[id(each)] for each in series.circumstances],
     )
 
 
-def kept_from(record: SeriesRecord, table: Sequence[tuple[str, dict[str, str]]]) -> KeptSeries:
+def kept_from(
+    record: SeriesRecord,
+    table: Sequence[tuple[str, dict[str, str]]],
+    known: Sequence[Circumstances],
+) -> KeptSeries:
     """Return the series of a record."""
     commits, parts = zip(*(table[number] for number in record.commits), strict=True)
     return KeptSeries(
@@ -181,6 +206,7 @@ def kept_from(record: SeriesRecord, table: Sequence[tuple[str, dict[str, str]]])
             commits=commits,
             commit_parts=parts,
             spread=None,
+            circumstances=tuple(known[place] for place in record.circumstances),
         ),
         verdicts=record.verdicts,
         log=record.log,

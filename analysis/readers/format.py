@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.history import NOT_KNOWN, Circumstances, FailedRun
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.errors import UsageError
@@ -103,12 +103,14 @@ class Session:
         File, and line or place in it, for messages.
     commits : mapping
         Repository to commit.
+    circumstances : Circumstances
     """
 
     machine: str
     time: float
     file: str
     commits: Mapping[str, str] = field(default_factory=dict)
+    circumstances: Circumstances = NOT_KNOWN
 
     def result(self, case: str, values: Mapping[str, Any], **more: Any) -> CaseResult:
         """Return the results of a case; see `CaseResult` for what else may be given."""

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.commits import commits_text
 from hindmost.analysis.readers.decimal_marks import as_fraction
 from hindmost.analysis.readers.format import CaseResult, HistoryEntry
-from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
+from hindmost.analysis.readers.history import (
+    NOT_KNOWN,
+    Circumstances,
+    FailedRun,
+    History,
+    NightlySeries,
+    SeriesName,
+)
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.analysis.readers.timers import find_parents, is_label
@@ -55,6 +62,7 @@ class _Observation(NamedTuple):
     """Whether the comma in its text may be decimal, as it is read here, or of thousands."""
     has_unit: bool
     """Whether the file states its unit."""
+    circumstances: Circumstances
 
 
 class HistoryGathering:
@@ -117,6 +125,7 @@ class HistoryGathering:
                 run.work.get(timer, ""),
                 fraction is not None,
                 bool(run.units.get(timer)),
+                session.circumstances,
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{session.file}: {run.case}, {timer}")
@@ -281,6 +290,9 @@ class HistoryGathering:
             spread=spread if known.any() else None,
             freedom=freedom if np.isfinite(freedom[known]).any() else None,
             work=frozenset(each.work for each in kept if each.work),
+            circumstances=tuple(each.circumstances for each in kept)
+            if any(each.circumstances is not NOT_KNOWN for each in kept)
+            else (),
         )
 
 

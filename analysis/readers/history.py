@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -38,6 +38,41 @@ class SeriesName:
         return ", ".join(part for part in (self.machine, self.case, self.timer) if part)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What is known of a run besides its results: a change of these may explain one of those.
+
+    Attributes
+    ----------
+    question : str
+        Program, solver and ranks: what remains the same if its input and its machine change; empty
+        if that is not known.
+    inputs, machine, software : mapping
+        Name to value: what was asked for, the machine, and the libraries.
+    place : str
+        Where in the source the iterations are.
+    iterations, ranks : int
+        0 if unknown.
+    longest : mapping
+        Timer to the rank that takes longest in it.
+    places : mapping
+        Timer to its place in the source, with lines.
+    """
+
+    question: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
+    place: str = ""
+    iterations: int = 0
+    ranks: int = 0
+    longest: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+
+
+NOT_KNOWN = Circumstances()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightlySeries:
     """One timer of one case on one machine over time.
@@ -67,6 +102,8 @@ class NightlySeries:
         stated nowhere. Read-only.
     work : frozenset of str
         What the values are times of, ``400 iterations``, where that was chosen; empty if unknown.
+    circumstances : tuple of Circumstances, one per observation
+        Timers of one run share one object; none if nothing is known of any.
     """
 
     name: SeriesName
@@ -79,6 +116,7 @@ class NightlySeries:
     spread: NDArray[np.float64] | None
     freedom: NDArray[np.float64] | None = None
     work: frozenset[str] = frozenset()
+    circumstances: tuple[Circumstances, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

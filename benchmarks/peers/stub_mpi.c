@@ -27,7 +27,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define CALL(name, class, parameters, arguments) \
   __attribute__((weak)) int PMPI_##name parameters { return MPI_SUCCESS; }
-#include "../../harness/recorder/calls.h"
+#include "../../harness/recorder/calls.def"
 #undef CALL
 #undef COUNTING
 #undef COUNT
@@ -38,7 +38,7 @@
 #define CALL(name, class, parameters, arguments)
 #define COUNTING(name, class, parameters, arguments) \
   __attribute__((weak)) int PMPI_##name##_c parameters { return MPI_SUCCESS; }
-#include "../../harness/recorder/calls.h"
+#include "../../harness/recorder/calls.def"
 #endif
 
 int PMPI_Init(int *argc, char ***argv) { return MPI_SUCCESS; }

@@ -1,62 +1,77 @@
-"""The ranks of a run in blocks, so that a program of many ranks is converted in little memory.
+"""The ranks of a run that belong to this process, so that many are converted in little memory.
 
-What all ranks have to agree on is found by going through all of them, and only that is kept. What a
-run file has of each rank is then made, written and dropped, block by block. The records stay in
-their files, so they may be read again; where all ranks are one block, nothing is made twice.
+What all ranks have to agree on is found by going through all of them, and only that is kept in
+memory. What is made of each rank is made once. Where the ranks of a process are several blocks, it
+waits in a file without a name until it is written, block by block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
-from hindmost.harness.attach.raw import RawProgram
+from hindmost.errors import DataError
+from hindmost.harness.attach.raw import RawRank
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.writer import BLOCK_BYTES
+from hindmost.harness.solo import of_all
 from hindmost.output import ProgressLine
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """The ranks of a run in blocks.
+    """The ranks of a run that belong to this process, in blocks.
 
     Attributes
     ----------
-    program : RawProgram
+    raws : mapping of int to RawRank
+        The ranks, by their place in the run.
     blocks : tuple of range
-        Of ranks, by their place in the run.
+        Of places.
+    communicator : MPI.Intracomm or Solo
+        Of the processes that have ranks of the run.
+    scratch : Path
+        A folder for what does not stay in memory.
     line : ProgressLine
         For the person who waits.
     """
 
-    program: RawProgram
+    raws: Mapping[int, RawRank]
     blocks: tuple[range, ...]
+    communicator: Any
+    scratch: Path
     line: ProgressLine
 
     @classmethod
-    def of(cls, program: RawProgram, sections: Sequence[Matched], line: ProgressLine) -> Blocks:
-        """Divide the ranks of a run of some sections."""
-        blocks, first, total = [], 0, 0
-        kept = [[part.facts.kept for part in section.parts] for section in sections]
-        sizes = [sum(of_rank) * RECORD.itemsize for of_rank in zip(*kept, strict=True)]
-        for rank, size in enumerate(sizes):
-            if rank > first and total + size > BLOCK_BYTES:
-                blocks.append(range(first, rank))
-                first, total = rank, 0
-            total += size
-        return cls(program, (*blocks, range(first, len(sizes))), line)
+    def of(
+        cls,
+        raws: Mapping[int, RawRank],
+        sections: Sequence[Matched],
+        communicator: Any,
+        scratch: Path,
+        line: ProgressLine,
+    ) -> Blocks:
+        """Divide the ranks of a process that take part in some sections."""
+        sizes = {
+            place: sum(section.parts[place].facts.kept for section in sections) * RECORD.itemsize
+            for place in raws
+        }
+        blocks = blocks_of(sizes)
+        return cls(raws=raws, blocks=blocks, communicator=communicator, scratch=scratch, line=line)
 
-    def once(self, make: Callable[[int], T]) -> Callable[[int], T]:
-        """Return what makes something of a rank; it keeps that if all ranks are one block."""
-        return cache(make) if len(self.blocks) == 1 else make
+    def once(self, make: Callable[[int], T]) -> Kept[T]:
+        """Return what makes something of a rank, but no second time."""
+        return Kept(make, None if len(self.blocks) == 1 else self.scratch)
 
     def each(self, what: str) -> Iterator[int]:
-        """Go through all ranks.
+        """Go through the ranks of this process.
 
         Parameters
         ----------
@@ -68,23 +83,97 @@ class Blocks:
 
     def within(self, block: range, what: str) -> Iterator[int]:
         """Go through the ranks of a block; their records need no memory afterwards."""
-        ranks = self.blocks[-1].stop
-        for rank in block:
-            self.line.show(what, rank / ranks)
-            yield rank
-            self.line.show(what, (rank + 1) / ranks)
-        self.program.release()
+        first, last = self.blocks[0].start, self.blocks[-1].stop
+        for place in block:
+            self.line.show(what, (place - first) / (last - first))
+            yield place
+        self.line.show(what, (block.stop - first) / (last - first))
+        for file in {id(raw.file): raw.file for raw in self.raws.values()}.values():
+            file.release()
+
+    def of_all(self, what: str, make: Callable[[int], T]) -> list[T]:
+        """Return something of every rank of the run; collective."""
+        return of_all(self.communicator, [make(place) for place in self.each(what)])
+
+
+def blocks_of(sizes: Mapping[int, int]) -> tuple[range, ...]:
+    """Divide neighbouring places by the bytes that each takes."""
+    blocks, total = list[range](), 0
+    first = next(iter(sizes))
+    for place, size in sizes.items():
+        if place > first and total + size > BLOCK_BYTES:
+            blocks.append(range(first, place))
+            first, total = place, 0
+        total += size
+    return (*blocks, range(first, max(sizes) + 1))
+
+
+class Kept(Generic[T]):
+    """What was made of each rank: in memory, or in a file.
+
+    Parameters
+    ----------
+    make : callable
+        Makes it of a rank.
+    folder : Path or None
+        For the file; None to keep all in memory.
+    """
+
+    def __init__(self, make: Callable[[int], T], folder: Path | None) -> None:
+        self._make = make
+        self._made: dict[int, T] = {}
+        self._at: dict[int, int] = {}
+        self._file = None
+        if folder is not None:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (open as long as this)
+
+    def __call__(self, rank: int) -> T:
+        """Return it."""
+        if self._file is None:
+            if rank not in self._made:
+                self._made[rank] = self._make(rank)
+            return self._made[rank]
+        if rank in self._at:
+            self._file.seek(self._at[rank])
+            kept: T = pickle.load(self._file)
+            return kept
+        made = self._make(rank)
+        try:
+            self._at[rank] = self._file.seek(0, 2)
+            pickle.dump(made, self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+        except OSError as error:
+            raise DataError(
+                f"What was made of {rank + 1} ranks cannot be kept: {error.strerror}. Free some "
+                "space where the raw folder is, or convert with more processes."
+            ) from error
+        return made
+
+    def __del__(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def take(self, rank: int) -> T:
+        """Return it for the last time."""
+        made = self(rank)
+        self._made.pop(rank, None)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
-class PerBlock(Generic[T]):
-    """What is made of each rank, block by block, as often as somebody goes through it."""
+class PerBlock(Sequence[Sequence[T]]):
+    """What was made of each rank, block by block."""
 
     blocks: Blocks
     make: Callable[[int], T]
     what: str
 
-    def __iter__(self) -> Iterator[Sequence[T]]:
-        """Go through the blocks."""
-        for block in self.blocks.blocks:
-            yield [self.make(rank) for rank in self.blocks.within(block, self.what)]
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return len(self.blocks.blocks)
+
+    def __getitem__(self, number: Any) -> Any:
+        """Return a block."""
+        block = self.blocks.blocks[number]
+        return [self.make(rank) for rank in self.blocks.within(block, self.what)]

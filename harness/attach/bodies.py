@@ -17,13 +17,13 @@ from hindmost.errors import UnknownPatternError
 from hindmost.harness.attach.blocks import Blocks
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP
-from hindmost.harness.attach.sections import Matched
+from hindmost.harness.attach.raw_program import RankFacts
+from hindmost.harness.attach.sections import Matched, SectionFacts
 from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import EventsInParts
-from hindmost.harness.recorder.library import NOTED, NS, RECORD, Flag
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import NOTED, NS, RECORD, CallClass
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
@@ -35,13 +35,11 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.contexts import CallContexts
 
-OTHER_RANKS = 3
-"""The version of raw files since which records of messages name the other rank."""
 FINDING = "finding iterations"
 """What the person who waits is told."""
 
 
-def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
+def clock_of(raw: RankFacts | RawRank, zero_ns: int) -> CommonClock:
     """Return the clock of a rank, corrected to rank 0's.
 
     Parameters
@@ -63,7 +61,7 @@ def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
     return CommonClock(before=before, after=after, zero_ns=zero_ns)
 
 
-def on_common_clock(raw: RawRank, instant_ns: int) -> int:
+def on_common_clock(raw: RankFacts, instant_ns: int) -> int:
     """Return an instant of a rank on rank 0's clock, in nanoseconds."""
     return instant_ns + significant(clock_of(raw, 0).before)
 
@@ -90,13 +88,10 @@ def recording_of(
     """
     facts = each.facts
     records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
-    if raw.program.version < OTHER_RANKS:
-        receipts = (records["what"] < 0) & (records["phase"] == MPI_PHASES.index("halo"))
-        records["flags"][receipts] &= np.uint8(0xFF & ~Flag.GROUP)
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
-        call_classes=tuple(name.lower() for name in raw.program.call_classes),
+        call_classes=tuple(CallClass[name] for name in raw.program.call_classes),
         begin_ns=facts.begin_ns,
         end_ns=facts.end_ns,
         begin_utc_ns=facts.begin_utc_ns,
@@ -128,8 +123,9 @@ class Agreed:
     Attributes
     ----------
     of : callable
-        Returns the bodies of a rank, by its place in the run; the time of the section in seconds
-        if it has none: the solve ended before its first iteration, or nothing is left of it.
+        Returns the bodies of a rank of this process, by its place in the run; the time of the
+        section in seconds if it has none: the solve ended before its first iteration, or nothing is
+        left of it.
     phases : tuple of str
         Of the bodies; empty if there are none.
     generic : str
@@ -188,49 +184,53 @@ def records_of(
 
 
 def agreed_on_solve(
-    section: Matched, recorded: Callable[[int], Recording], blocks: Blocks, *, injecting: bool
+    section: Matched,
+    recorded: Callable[[int], Recording],
+    own: Callable[[int], RawSection],
+    blocks: Blocks,
+    *,
+    injecting: bool,
 ) -> Agreed:
-    """Find out how the bodies of a solve are found on all of its ranks.
+    """Find out how the bodies of a solve are found on all of its ranks; collective.
 
     Parameters
     ----------
     recorded : callable
-        Returns the recording of a rank.
+        Returns the recording of a rank of this process.
+    own : callable
+        Returns its section.
     """
     parts, cut = section.parts, not section.whole
     solver = solver_named(parts[0].facts.type)
 
-    def count_of(rank: int, recording: Recording) -> int:
-        count = parts[rank].facts.iterations
-        return recording.iterations if count < 0 else count
-
-    iterated, every = cut, []
-    for rank in blocks.each(FINDING):
+    def marks_of(rank: int) -> tuple[int, SolveMarks]:
         recording = recorded(rank)
-        count = count_of(rank, recording)
-        iterated = iterated or count > 0
-        every.append(SolveMarks.of(recording, solver, count, lost=cut))
-    if not iterated:
+        count = parts[rank].facts.iterations
+        count = recording.iterations if count < 0 else count
+        return count, SolveMarks.of(recording, solver, count, lost=cut)
+
+    counts, every = zip(*blocks.of_all(FINDING, marks_of), strict=True)
+    if not cut and not any(count > 0 for count in counts):
         return none_of(parts)
     try:
-        common = CommonMarks.of(every, solver, count_of(0, recorded(0)), lost=cut)
+        common = CommonMarks.of(every, solver, counts[0], lost=cut)
     except UnknownPatternError:
         return none_of(parts, "no iteration of it is whole on all ranks")
-    shapes = {common.shape(recorded(rank)) for rank in blocks.each(FINDING)}
+    shapes = set(blocks.of_all(FINDING, lambda rank: common.shape(recorded(rank))))
     if None in shapes or len(shapes) > 1:
         return none_of(parts, "its ranks recorded different iterations")
 
     def found_on(rank: int) -> RankBodies:
         recording = recorded(rank)
         bodies = common.bodies(recording)
-        norms = residual_norms(bodies, history_of(parts[rank], recording))
+        norms = residual_norms(bodies, history_of(own(rank), recording))
         return replace(bodies, residual_norm=norms)
 
     phases = (*PHASES, INJECTED) if injecting else PHASES
     return Agreed(of=found_on, phases=phases, generic=common.generic)
 
 
-def none_of(parts: Sequence[RawSection], why: str = "") -> Agreed:
+def none_of(parts: Sequence[SectionFacts], why: str = "") -> Agreed:
     """Return that the ranks of a section have no bodies, and why if they did iterations."""
     return Agreed(of=lambda rank: parts[rank].facts.seconds, why_none=why)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.attach.background import Background
 from hindmost.harness.attach.pairs import BORDER, BY_PROGRAM, PAGE_BYTES, PAIRS, PairsPage
 from hindmost.harness.attach.watch import ContextsSoFar
 from hindmost.harness.loops.choice import ENOUGH
@@ -25,6 +26,7 @@ MAX_LOOPS = 255
 MIN_GROWTH = 1.2
 """By which factor the passes of a loop grow while the calls double: else it reads a script, most of
 whose lines take no time."""
+LOOK_EVERY_S = 0.25
 PAUSES = 4.0
 """The code is looked at again after so many times the processor time of the last time."""
 
@@ -125,11 +127,23 @@ class NodeBorders:
 
     def __init__(self, folder: Path, raw_file: Callable[[], Path | None]) -> None:
         self._folder, self._raw_file = folder, raw_file
+        self._looking: Background[None] | None = None
+        self._look_again_s = 0.0
         self._pages: dict[int, PairsPage] = {}
         self._ranks: dict[int, RankBorders] = {}
 
     def poll(self) -> None:
-        """Look once."""
+        """Have a thread look, now and then; it may take long."""
+        if self._looking is not None:
+            if not self._looking.is_answered:
+                return
+            self._looking.answer()
+            self._looking = None
+            self._look_again_s = time.monotonic() + LOOK_EVERY_S
+        elif time.monotonic() >= self._look_again_s:
+            self._looking = Background(self._look)
+
+    def _look(self) -> None:
         for path in self._folder.iterdir():
             if path.name.isdecimal() and int(path.name) not in self._pages:
                 if path.stat().st_size == PAGE_BYTES:

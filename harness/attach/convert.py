@@ -11,10 +11,11 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hindmost.errors import DataError, HindmostError
 from hindmost.files import matching, read_text, write_atomically
@@ -28,14 +29,18 @@ from hindmost.harness.attach.missing_marks import (
     why_nothing,
 )
 from hindmost.harness.attach.outcome import Recorded
-from hindmost.harness.attach.raw import PATTERN, SUFFIX, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import PATTERN, SUFFIX
 from hindmost.harness.attach.raw_json import LOOP
-from hindmost.harness.attach.section_group import JOURNAL, Journal, Report, SectionGroup
+from hindmost.harness.attach.raw_program import RankFacts, RawProgram, read_program
+from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal, Report
 from hindmost.harness.attach.sections import how_killed, sections_of
 from hindmost.harness.attach.settings import FIND, iteration_call
 from hindmost.harness.attach.stopped import where_ranks_stood
+from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.time_left import NOTE
+from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, warn, warn_lines
 from hindmost.printable import one_line, shell_word
 from hindmost.processes import is_alive
@@ -51,8 +56,10 @@ def convert(
     origins: Origins | None = None,
     report: Report = lambda _: None,
     iterate_at: tuple[str, int] | None = None,
+    communicator: Any = None,
+    refuse: Callable[[RawProgram], None] = lambda _: None,
 ) -> tuple[Path, ...]:
-    """Convert a raw folder into run files, and remove it.
+    """Convert a raw folder into run files, and remove it; collective.
 
     Parameters
     ----------
@@ -67,6 +74,10 @@ def convert(
     iterate_at : tuple of str, int, optional
         The call at which iterations end, and how many of these; only where all calls were recorded
         to find it.
+    communicator : MPI.Intracomm, optional
+        Of the processes that convert it together; None for this one alone.
+    refuse : callable
+        Raises a DataError for a program that is not to be converted.
 
     Returns
     -------
@@ -78,9 +89,13 @@ def convert(
     DataError
         Nothing in the folder can be used, or a run file cannot be written; the folder stays.
     """
-    with locked(folder), ProgressLine(folder.name) as line:
-        report = partial(said, line, report)
-        program = read_program(folder, line)
+    everybody = communicator or Solo()
+    with ExitStack() as stack:
+        on_root(everybody, lambda: stack.enter_context(locked(folder)))
+        line = stack.enter_context(ProgressLine(folder.name, seen=everybody.rank == 0))
+        report = partial(said, line, report) if everybody.rank == 0 else lambda _: None
+        program = read_program(folder, line, everybody)
+        refuse(program)
         if iterate_at is not None and program.first.program.mark_call != FIND:
             given = program.first.program.mark_call
             ends = f"at calls of {given} (--iterate-at)" if given else "at its marks"
@@ -102,8 +117,8 @@ def convert(
         if left_out and not groups:
             call = program.first.program.mark_call
             why = why_no_loop(program) if call and program.finished else f"{left_out[0]}."
-            note_unusable(folder, why)
-            has_records = any(raw.sections for raw in program.ranks.values())
+            on_root(everybody, partial(note_unusable, folder, why))
+            has_records = any(each.sections for each in program.ranks.values())
             raise UnusableError(folder, why, has_records=has_records)
         if not groups:
             report(why_nothing(program))
@@ -112,21 +127,19 @@ def convert(
         if killed and groups and all(group[0].parts[0].facts.what != LOOP for group in groups):
             report(f"{folder.name}: {killed}; a solve that it had not finished is lost")
         origins = origins_of(program, origins)
-        journal = Journal(folder / JOURNAL, out)
+        conversion = Conversion(
+            program=program,
+            out=out,
+            origins=origins,
+            journal=Journal(folder / JOURNAL, out),
+            report=report,
+            iterate_at=iterate_at,
+            line=line,
+        )
         files: list[Path] = []
         for number, group in enumerate(groups):
             try:
-                files += SectionGroup(
-                    program,
-                    group,
-                    out=out,
-                    origins=origins,
-                    journal=journal,
-                    number=number,
-                    report=report,
-                    iterate_at=iterate_at,
-                    line=line,
-                ).write()
+                files += conversion.write(number, group)
             except UnsureError as error:
                 if makes_no_call_twice(program):
                     report(f"Nothing was recorded: {advice(program)}")
@@ -134,9 +147,9 @@ def convert(
                 why = " ".join(
                     filter(None, (str(error), calls_listed(program), how_to_choose(folder)))
                 )
-                note_unusable(folder, why)
+                on_root(everybody, partial(note_unusable, folder, why))
                 raise DataError(f"{folder.name}: {why}") from error
-        import os; os.environ.get("KEEPRAW") or remove(folder, report)
+        on_root(everybody, partial(remove, folder, report))
     return tuple(files)
 
 
@@ -180,7 +193,7 @@ def torn(program: RawProgram) -> Iterator[str]:
         yield f"{program.folder.name}: {counted(missing, 'rank')} left no file"
 
 
-def why_cut(raw: RawRank) -> str:
+def why_cut(raw: RankFacts) -> str:
     """Return why the records of a rank end early: the system's error, if it could still say so."""
     failure = raw.end.failure if raw.end is not None else 0
     return os.strerror(failure) if failure else raw.torn
@@ -237,7 +250,7 @@ def locked(folder: Path) -> Iterator[None]:
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        notes = (folder / JOURNAL, folder / UNUSABLE)
+        notes = (folder / JOURNAL, folder / UNUSABLE, folder / NOTE, folder / f".{NOTE}")
         for path in (*folder.glob(PATTERN), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()
@@ -282,24 +295,30 @@ def convert_finished(folder: Path, report: Report) -> list[Path]:
         if why_unusable(raw):  # it was said when it was found
             continue
         try:
-            program = read_program(raw)
-            states = states_of(program)
-            if "running" in states:
-                report(f"{raw} is not converted: its program is still running")
-                continue
-            if "unknown" in states:
-                report(
-                    f"{raw} is not converted: some rank did not write its end. If the program has "
-                    f"ended: hindmost attach --convert {raw.parent}"
-                )
-                continue
-            if not os.access(raw.parent, os.W_OK):
-                report(f"{raw} is not converted: its folder cannot be written")
-                continue
-            files += convert(raw, raw.parent, report=report)
+            files += convert(raw, raw.parent, report=report, refuse=refuse_unfinished)
         except DataError as error:
             report(str(error))
     return files
+
+
+def refuse_unfinished(program: RawProgram) -> None:
+    """Refuse a program that may still run, and one whose folder cannot be changed."""
+    raw, states = program.folder, states_of(program)
+    if "running" in states:
+        raise DataError(f"{raw} is not converted: its program is still running")
+    if "unknown" in states:
+        raise DataError(
+            f"{raw} is not converted: some rank did not write its end. If the program has "
+            f"ended: hindmost attach --convert {raw.parent}"
+        )
+    if not os.access(raw.parent, os.W_OK):
+        raise DataError(f"{raw} is not converted: its folder cannot be written")
+
+
+def refuse_running(program: RawProgram) -> None:
+    """Refuse a program that still runs on this host."""
+    if "running" in states_of(program):
+        raise DataError(f"{program.folder} cannot be converted: its program is still running.")
 
 
 def convert_all(
@@ -307,14 +326,40 @@ def convert_all(
     out: Path,
     report: Report = lambda _: None,
     iterate_at: tuple[str, int] | None = None,
+    communicator: Any = None,
 ) -> tuple[Path, ...]:
-    """Convert all raw folders in a folder, also those whose programs ended early.
+    """Convert all raw folders in a folder, also those whose programs ended early; collective.
 
     Raises
     ------
     DataError
         There is none, a program is still running, or nothing in a raw folder can be used.
     """
+    everybody = communicator or Solo()
+    raws = on_root(everybody, lambda: folders_to_convert(folder))
+    files: list[Path] = []
+    first: DataError | None = None
+    for raw in raws:
+        try:
+            files += convert(
+                raw,
+                out,
+                report=report,
+                iterate_at=iterate_at,
+                communicator=everybody,
+                refuse=refuse_running,
+            )
+        except DataError as error:
+            if len(raws) > 1 and everybody.rank == 0:
+                report(str(error))
+            first = first or error
+    if first is not None and not files:
+        raise first
+    return tuple(files)
+
+
+def folders_to_convert(folder: Path) -> list[Path]:
+    """Return the raw folders in a folder; raise a DataError if there are none."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name the one that was given to --out.")
     raws = raw_folders(folder)
@@ -322,20 +367,7 @@ def convert_all(
         raise DataError(
             f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."
         )
-    files: list[Path] = []
-    first: DataError | None = None
-    for raw in raws:
-        try:
-            if "running" in states_of(read_program(raw)):
-                raise DataError(f"{raw} cannot be converted: its program is still running.")
-            files += convert(raw, out, report=report, iterate_at=iterate_at)
-        except DataError as error:
-            if len(raws) > 1:
-                report(str(error))
-            first = first or error
-    if first is not None and not files:
-        raise first
-    return tuple(files)
+    return raws
 
 
 def convert_ended(process: Recorded, out: Path, iterate_at: str) -> None:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hindmost.harness.attach.missing_marks import why_different
-from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.raw_json import LOOP, Inner, Section
+from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched, how_ended
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
@@ -27,6 +27,8 @@ from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodi
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.runfile.time_left import KEY as TIME_LEFT
+from hindmost.harness.runfile.time_left import read_time_use
 from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
@@ -286,6 +288,8 @@ def attached_of(
             said["aborted"] = end.aborted
     if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
         said["program_s"] = max(int(raw.clocks[-1, 0] - raw.clocks[0, 0]), 0) * 1e-9
+    if (use := read_time_use(program.folder)) is not None:
+        said[TIME_LEFT] = to_document(use)
     return known(said)
 
 

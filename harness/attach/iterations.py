@@ -6,7 +6,7 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +35,7 @@ from hindmost.harness.loops.summed import numbered_loops, with_plain_numbers
 from hindmost.harness.loops.tree import ContextCalls, Folds, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Spans
 from hindmost.harness.recorder.events import FILES
-from hindmost.harness.recorder.library import FOLDED, Flag
+from hindmost.harness.recorder.library import FOLDED, POLLING, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
 from hindmost.harness.runfile.contexts import CallContexts
@@ -44,26 +44,20 @@ from hindmost.text import counted, first_of, percent
 LOOP_BITS = 8
 """Of the number of a mark `FOLDED`, those that number the loop."""
 NO_CALL = Flag.INCOMPLETE | Flag.FURTHER
-POLLS = frozenset(
-    (
-        *(
-            "looks",
-            "looks_at",
-            "looks_for",
-            "asks",
-            "tests_one",
-            "tests_all",
-            "tests_any",
-            "tests_some",
-        ),
-        *("waits_any", "waits_some"),
-    )
-)
+POLLS = POLLING | {CallClass.WAIT_ANY, CallClass.WAIT_SOME}
 """Classes of calls whose number depends on when messages arrive."""
 
 
 class UnsureError(DataError):
     """No loop of the program can be chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopsSaid:
+    """What other ranks have to know of the loops of one rank; see `RankLoops`."""
+
+    summaries: dict[Signature, Summary]
+    without_code: set[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +115,10 @@ class RankLoops:
             without_code=functions.without_code,
             blind=bool(calls.folds.at.size and not numbered),
         )
+
+    def said(self) -> LoopsSaid:
+        """Return what other ranks have to know of them."""
+        return LoopsSaid(summaries=self.summaries, without_code=self.without_code)
 
     def spans(self, chosen: Chosen) -> Spans:
         """Return when the iterations of a loop begin and end; see `spans_of`."""
@@ -234,8 +232,8 @@ def least_share(wanted: str) -> float:
 
 
 def chosen_loops(
-    ranks: Iterable[RankLoops],
-    first_rank: Callable[[], RankLoops],
+    ranks: Iterable[LoopsSaid],
+    first: RankLoops,
     contexts: CallContexts,
     wanted: tuple[str, int],
     whole_s: float,
@@ -247,10 +245,10 @@ def chosen_loops(
 
     Parameters
     ----------
-    ranks : iterable of RankLoops
-        Of all ranks; one after the other is looked at.
-    first_rank : callable
-        Returns those of the first.
+    ranks : iterable of LoopsSaid
+        Of all ranks.
+    first : RankLoops
+        Those of the first.
     contexts : CallContexts
         Of all ranks.
     wanted : tuple of str, int
@@ -287,7 +285,6 @@ def chosen_loops(
             }
         )
         without_code |= each.without_code
-    first = first_rank()
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
     callers = callers_of(contexts, names, first.loops)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from hindmost.harness.attach.iterations import (
     least_share,
 )
 from hindmost.harness.attach.sections import Matched
+from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.bodies import Spans, bodies_of_loop
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.pattern import MONITOR
@@ -46,7 +48,7 @@ class LoopOfRanks:
     ----------
     section : Matched
     recorded : callable
-        Returns the recording of a rank, by its place in the run.
+        Returns the recording of a rank of this process, by its place in the run.
     blocks : Blocks
     names : sequence of str
         The program's own phases, those of all ranks.
@@ -87,22 +89,27 @@ class LoopOfRanks:
 
         def look_at(rank: int) -> tuple[bool, list[Spans]]:
             """Return whether a rank counted work, and its spans in each loop."""
-            worked = bool(marked(self.prepared(rank)[0].marks, WORK).size)
-            return worked, spans_on(rank)
+            spans = spans_on(rank)
+            return bool(marked(self.prepared(rank)[0].marks, WORK).size), spans
 
         looked = self.blocks.once(look_at)
-        counts = [EntriesOfRanks() for _ in iterations]
+        own = [EntriesOfRanks() for _ in iterations]
         any_worked = False
         for rank in self.blocks.each(FINDING):
             worked, spans = looked(rank)
             any_worked |= worked
-            for of_ranks, each in zip(counts, spans, strict=True):
+            for of_ranks, each in zip(own, spans, strict=True):
                 of_ranks.add(each)
+        communicator = self.blocks.communicator
+        any_worked = any(communicator.allgather(any_worked))
         return [
             self.agreed_on(
-                of_ranks, partial(lambda at, rank: looked(rank)[1][at], at), of, worked=any_worked
+                of_ranks.agreed(communicator),
+                partial(lambda at, rank: looked(rank)[1][at], at),
+                of,
+                worked=any_worked,
             )
-            for at, (of_ranks, of) in enumerate(zip(counts, iterations, strict=True))
+            for at, (of_ranks, of) in enumerate(zip(own, iterations, strict=True))
         ]
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
@@ -119,38 +126,36 @@ class LoopOfRanks:
             said = Attached(iterate_at={"call": at, "calls": every})
             return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
-        cut, summed = not self.section.whole, any(part.facts.unit for part in self.section.parts)
-        until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
-        kept: dict[int, RankLoops] = {}  # until their spans are found, if all ranks are one block
+        cut, unit = not self.section.whole, self.unit
+        until_s = min(self.blocks.of_all("reading", self.last_call_s)) if cut else None
 
-        def loops_on(rank: int) -> RankLoops:
-            recording, _ = self.prepared(rank)
-            calls, end_ns = calls_until(recording, until_s, summed=summed)
-            begin_ns = recording.begin_ns
-            del recording  # it is large
-            found = RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
-            if len(self.blocks.blocks) == 1:
-                kept[rank] = found
-            return found
+        def is_blind(rank: int) -> bool:
+            return self.loops_until(until_s, at, rank).blind
 
-        unit = self.unit if summed else 0
-        if summed and any([loops_on(rank).blind for rank in self.blocks.each("choosing the loop")]):
-            kept.clear()  # what is known of all ranks are their calls before any was summed
-            until_s, cut = min(map(self.summed_from_s, self.blocks.each("reading"))), True
-            unit = 0
-        facts = self.section.parts[0].facts
-        found = chosen_loops(
-            (loops_on(rank) for rank in self.blocks.each("choosing the loop")),
-            lambda: kept.get(0) or loops_on(0),
-            self.contexts,
-            self.iterate_at,
-            (facts.end_ns - facts.begin_ns) * NS,
-            cut=cut,
-            unit=unit,
+        if unit and any(self.blocks.of_all("choosing the loop", is_blind)):
+            # What is known of all ranks are their calls before any was summed.
+            until_s = min(self.blocks.of_all("reading", self.summed_from_s))
+            cut, unit = True, 0
+
+        loops_on = self.blocks.once(partial(self.loops_until, until_s, at))
+        communicator, facts = self.blocks.communicator, self.section.parts[0].facts
+        own = [loops_on(rank).said() for rank in self.blocks.each("choosing the loop")]
+        gathered = communicator.gather(own)
+        found = on_root(
+            communicator,
+            lambda: chosen_loops(
+                (each for part in gathered for each in part),
+                loops_on(0),
+                self.contexts,
+                (at, every),
+                (facts.end_ns - facts.begin_ns) * NS,
+                cut=cut,
+                unit=unit,
+            ),
         )
 
         def spans_on(rank: int) -> list[Spans]:
-            loops = kept.pop(rank, None) or loops_on(rank)
+            loops = loops_on.take(rank)
             return [loops.spans(chosen) for chosen, _ in found]
 
         return spans_on, [iterations for _, iterations in found]
@@ -160,6 +165,14 @@ class LoopOfRanks:
         recording, _ = self.prepared(rank)
         ends = calls_of(recording)[0].end_ns[-1:]
         return float(recording.clock.since_zero(ends).sum())
+
+    def loops_until(self, until_s: float | None, wanted: str, rank: int) -> RankLoops:
+        """Return the loops of a rank, by its calls until a time of the run."""
+        recording, _ = self.prepared(rank)
+        calls, end_ns = calls_until(recording, until_s, summed=self.unit > 0)
+        begin_ns = recording.begin_ns
+        del recording  # it is large
+        return RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(wanted))
 
     def summed_from_s(self, rank: int) -> float:
         """Return before when no calls of a rank are summed, in seconds of the run."""
@@ -172,13 +185,13 @@ class LoopOfRanks:
 
     @property
     def unit(self) -> int:
-        """Passes of the loop that have their sums together on some rank."""
-        return max(1, *(part.facts.unit for part in self.section.parts))
+        """Passes of the loop that have their sums together on some rank; 0 if all calls are there."""
+        return max(part.facts.unit for part in self.section.parts)
 
     def at_marks(self, rank: int) -> Spans:
         """Return the marks of a rank, as many iterations apart as have their sums together."""
         marks = marked(self.prepared(rank)[0].marks, ord(MONITOR))
-        return Spans.between(marks["begin_ns"][marks["end_ns"] % self.unit == 0])
+        return Spans.between(marks["begin_ns"][marks["end_ns"] % max(self.unit, 1) == 0])
 
     def at_calls(self, call: str, every: int, rank: int) -> Spans:
         """Return the ends of the calls at which iterations end."""
@@ -215,12 +228,10 @@ class LoopOfRanks:
                 least
             )
 
-        def work() -> float:
-            """Return what all ranks counted in the iterations that are kept."""
-            return sum(
-                float(amounts_of(self.prepared(rank)[0].marks, usable(rank))[:least].sum())
-                for rank in self.blocks.each("summing work")
-            )
+        def work_of(rank: int) -> float:
+            """Return what a rank counted in the iterations that are kept."""
+            marks = self.prepared(rank)[0].marks
+            return float(amounts_of(marks, usable(rank))[:least].sum())
 
         phases = (*PHASES, *self.names)
         return Agreed(
@@ -228,7 +239,7 @@ class LoopOfRanks:
             phases=(*phases, INJECTED) if self.injecting else phases,
             cut=not alike,
             iterations=iterations,
-            work=work() if worked else None,
+            work=sum(self.blocks.of_all("summing work", work_of)) if worked else None,
         )
 
 
@@ -250,14 +261,24 @@ class EntriesOfRanks:
     _fewest: int = 0
 
     def add(self, spans: Spans) -> None:
-        """Add those of another rank."""
+        """Add those of another rank of this process."""
         counts = np.bincount(spans.entry)
         as_one = spans.entry.size + max(counts.size - 1, 0)
         if self._first is None:
             self._first, self._fewest = counts, as_one
         self._fewest = min(self._fewest, as_one)
         self.alike &= np.array_equal(self._first, counts)
-        self.least = spans.entry.size if self.alike else self._fewest
+
+    def agreed(self, communicator: Any) -> EntriesOfRanks:
+        """Return those of the ranks of all processes; collective."""
+        assert self._first is not None  # each process has a rank
+        first = communicator.bcast(self._first)
+        alike = self.alike and np.array_equal(first, self._first)
+        alike, fewest = (
+            all(communicator.allgather(alike)),
+            min(communicator.allgather(self._fewest)),
+        )
+        return EntriesOfRanks(alike=alike, least=int(first.sum()) if alike else fewest)
 
 
 def measured(bodies: RankBodies) -> RankBodies:

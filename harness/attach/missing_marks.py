@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
+from hindmost.harness.attach.raw_program import RankFacts, RawProgram
 from hindmost.harness.attach.sections import Matched, how_ended
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.text import counted, first_of
 
 NO_MARKS_FROM = ("Comm", "Win", "Request", "Group", "Type", "File", "Cart", "Graph", "Dist")
@@ -115,7 +112,7 @@ def makes_no_call_twice(program: RawProgram) -> bool:
     return all(count < 2 for raw in program.ranks.values() for count in calls_of(raw).values())
 
 
-def calls_of(raw: RawRank) -> dict[str, int]:
+def calls_of(raw: RankFacts) -> dict[str, int]:
     """Return how often a rank made each call at which iterations can end."""
     if raw.end is None:
         return {}
@@ -132,10 +129,7 @@ def why_different(program: RawProgram, group: Sequence[Matched]) -> str:
     for each in group:
         if not each.whole:
             continue
-        counts = {
-            rank: int(np.count_nonzero(part.array(Frame.RECORDS)["what"] == ord(MONITOR)))
-            for rank, part in zip(each.ranks, each.parts, strict=True)
-        }
+        counts = {rank: part.marks for rank, part in zip(each.ranks, each.parts, strict=True)}
         least, most = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
         if counts[least] != counts[most]:
             fewest = counted(counts[least], "mark")

@@ -12,11 +12,10 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.files import matching, open_regular, reason
+from hindmost.files import open_regular, reason
 from hindmost.harness.attach.odd_numbers import (
     PLACE_NUMBERS,
     in_order,
@@ -33,16 +32,15 @@ from hindmost.harness.attach.odd_numbers import (
     usable_places,
 )
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
-from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile.checksum import BLOCK_BYTES
 from hindmost.harness.runfile.contexts import NOWHERE, CallContexts, Module, PythonCode
-from hindmost.output import ProgressLine
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 
 T = TypeVar("T")
-VERSION = 3
-"""Of raw files; a later one is refused."""
+VERSION = 4
+"""Of raw files; another one is refused."""
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
 PATTERN = "node-*.raw"
@@ -191,6 +189,47 @@ def frame_at(data: mmap.mmap, at: int) -> tuple[int | None, int, int, Span, str]
     return rank, number, kind, Span(offset=begin, count=length), why
 
 
+class RawFile:
+    """The raw file of a node, mapped into memory; another process that gets it maps its own.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    UnreadableError
+        It cannot be read here.
+    ValueError
+        It is empty.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with open_regular(path) as file:
+                self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise UnreadableError(
+                f"{path} cannot be read: {reason(error)}. Nothing is lost: convert it as a user "
+                "who may read it, or move it away to convert what the other nodes left."
+            ) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what opens it elsewhere."""
+        return opened, (self.path,)
+
+    def release(self) -> None:
+        """Give back the memory that reading it took; what is needed is read again."""
+        self.data.madvise(mmap.MADV_DONTNEED)
+
+
+@cache
+def opened(path: Path) -> RawFile:
+    """Return a file of which several ranks come from another process."""
+    return RawFile(path)
+
+
 def json_at(data: mmap.mmap, at: Span) -> Any:
     """Parse a frame of JSON, whose texts may then be shown; raises a ValueError."""
     return cleaned(parse_json(data[at.offset : at.offset + at.count]))
@@ -205,33 +244,32 @@ class RawSection:
     facts : Section
     at : dict of Frame to list of Span
         Where its arrays stand in the file, in parts; one that is missing is empty.
-    data : mmap
-        The file.
+    file : RawFile
     instead : dict of Frame to array
         Arrays of which some numbers in the file cannot be.
     """
 
     facts: Section
     at: dict[Frame, list[Span]]
-    data: mmap.mmap
+    file: RawFile
     instead: Mapping[Frame, NDArray[Any]] = field(default_factory=dict)
 
     def array(self, kind: Frame) -> NDArray[Any]:
         """Return an array of the section, shape (entry,)."""
         if kind in self.instead:
             return self.instead[kind]
-        return array_of(self.data, kind, self.at.get(kind, []))
+        return array_of(self.file.data, kind, self.at.get(kind, []))
 
     def size(self, kind: Frame) -> int:
         """Return how many entries an array of the section has."""
         if kind in self.instead:
             return self.instead[kind].size
-        return sum(part.size for part in parts_of(self.data, kind, self.at.get(kind, [])))
+        return sum(part.size for part in parts_of(self.file.data, kind, self.at.get(kind, [])))
 
     def parts(self, kind: Frame) -> Iterator[NDArray[Any]]:
         """Yield an array of the section part by part, shape (entry,); the file takes no memory."""
         read = 0
-        mapped = parts_of(self.data, kind, self.at.get(kind, []))
+        mapped = parts_of(self.file.data, kind, self.at.get(kind, []))
         for whole in [self.instead[kind]] if kind in self.instead else mapped:
             for at in range(0, whole.size, PART_ENTRIES):
                 part = whole[at : at + PART_ENTRIES]
@@ -239,7 +277,7 @@ class RawSection:
                 read += part.size
                 if read >= PART_ENTRIES:
                     read = 0
-                    self.data.madvise(mmap.MADV_DONTNEED)
+                    self.file.release()
 
 
 PLACE = np.dtype(
@@ -302,8 +340,7 @@ class RawRank:
 
     Attributes
     ----------
-    data : mmap
-        The file.
+    file : RawFile
     clocks : int64 array, shape (reading, 3), nanoseconds
         Own clock, rank 0's clock, and the round trip of each reading.
     options : dict of str to str
@@ -323,8 +360,7 @@ class RawRank:
         Calls that found nothing, such as an MPI_Test, by context; empty if the rank wrote none.
     """
 
-    path: Path
-    data: mmap.mmap
+    file: RawFile
     program: Program
     clocks: NDArray[np.int64]
     sections: tuple[RawSection, ...]
@@ -337,13 +373,9 @@ class RawRank:
     contexts: CallContexts
     polls: NDArray[np.int64]
 
-    def release(self) -> None:
-        """Give back the memory that reading the file took; what is needed is read again."""
-        self.data.madvise(mmap.MADV_DONTNEED)
-
     def noted_array(self, kind: Frame) -> NDArray[Any]:
         """Return an array of the rank, shape (entry,)."""
-        return array_of(self.data, kind, self.noted.get(kind, []))
+        return array_of(self.file.data, kind, self.noted.get(kind, []))
 
 
 def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
@@ -362,29 +394,25 @@ def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
         It cannot be read here.
     """
     try:
-        with open_regular(path) as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise UnreadableError(
-            f"{path} cannot be read: {reason(error)}. Nothing is lost: convert it as a user who "
-            "may read it, or move it away to convert what the other nodes left."
-        ) from error
+        file = RawFile(path)
+    except UnreadableError:
+        raise
     except ValueError:  # an empty file cannot be mapped
         return {}, [f"{path} is empty."]
     ranks, unreadable = {}, []
-    frames = frames_of(data)
+    frames = frames_of(file.data)
     for rank, own in sorted(frames.items()):
         try:
-            ranks[rank] = read_rank(path, rank, data, own)
+            ranks[rank] = read_rank(file, rank, own)
         except DamagedFileError as error:
             unreadable.append(str(error))
-    data.madvise(mmap.MADV_DONTNEED)
+    file.release()
     if not frames:
         unreadable.append(f"{path} is no raw file of a node: no whole frame begins in it.")
     return ranks, unreadable
 
 
-def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank:
+def read_rank(file: RawFile, rank: int, frames: Frames) -> RawRank:
     """Read what one rank wrote.
 
     Raises
@@ -392,6 +420,7 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
     DamagedFileError
         It does not begin with what a rank says of its program.
     """
+    path, data = file.path, file.data
     program, end = None, None
     noted: dict[Frame, list[Span]] = {}
     sections: list[RawSection] = []
@@ -418,7 +447,7 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
                 has_facts, parts, waiting = False, waiting, {}
                 facts = section_at(data, at, odd)
                 has_facts = True
-                sections.append(RawSection(facts=facts, at=parts, data=data))
+                sections.append(RawSection(facts=facts, at=parts, file=file))
             elif kind in PARTS:
                 waiting.setdefault(PARTS[kind], []).append(at)
             elif kind is Frame.PART:
@@ -441,13 +470,12 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
     if open_part is not None:  # it was not ended, or its last records are not there
         if not waiting and has_facts:
             waiting = sections.pop().at
-        sections.append(RawSection(facts=open_part, at=waiting, data=data))
+        sections.append(RawSection(facts=open_part, at=waiting, file=file))
     if program is None:
         why = torn or (odd[0] if odd else "")
         raise DamagedFileError(f"{path} has nothing of rank {rank} that can be read: {why}.")
     return RawRank(
-        path=path,
-        data=data,
+        file=file,
         program=program,
         clocks=array_of(data, Frame.CLOCK, noted.get(Frame.CLOCK, [])).view("<i8").reshape(-1, 3),
         sections=tuple(sections),
@@ -465,6 +493,9 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
 def program_at(data: mmap.mmap, at: Span, rank: int, odd: list[str]) -> Program:
     """Return what a frame of a rank says of its program; raises a ValueError."""
     found = usable(Program, json_at(data, at), odd)
+    strange = {*found.call_classes} - CallClass.__members__.keys()
+    if strange and found.version == VERSION:
+        raise ValueError(f"unknown classes of calls: {', '.join(sorted(strange))}")
     if found.rank != rank:
         odd.append(f"it calls itself rank {found.rank}")
     return replace(
@@ -542,143 +573,8 @@ class UnreadableError(DataError):
     """A raw file or folder that another user, or a later hindmost, can read."""
 
 
-def refuse_later(folder: Path, ranks: Mapping[int, RawRank]) -> None:
-    """Refuse raw files of a later version, by name."""
-    version = min(raw.program.version for raw in ranks.values())
-    if version > VERSION:
-        raise UnreadableError(
-            f"{folder} follows version {version} of raw files; this hindmost reads up to "
-            f"{VERSION}. Install a newer hindmost to convert it."
-        )
-
-
 def options_of(value: Any) -> dict[str, str]:
     """Return options of PETSc by name; an option without a value has an empty one."""
     if not isinstance(value, dict):
         raise ValueError("options are not an object")
     return {name: str(text or "") for name, text in value.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawProgram:
-    """A raw folder.
-
-    Attributes
-    ----------
-    folder : Path
-    ranks : dict of int to RawRank
-        Those that left a readable file.
-    size : int
-        Ranks of the program.
-    unreadable : tuple of str
-        Why files of ranks could not be read.
-    """
-
-    folder: Path
-    ranks: dict[int, RawRank]
-    size: int
-    unreadable: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The folder's name, which is that of the program and a number."""
-        return self.folder.name.removesuffix(SUFFIX)
-
-    @property
-    def first(self) -> RawRank:
-        """The first rank that left a file."""
-        return self.ranks[min(self.ranks)]
-
-    def release(self) -> None:
-        """Give back the memory that reading the files took; what is needed is read again."""
-        for raw in {id(each.data): each for each in self.ranks.values()}.values():
-            raw.release()
-
-    @property
-    def finished(self) -> bool:
-        """Whether every rank wrote its end."""
-        return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
-
-
-def read_program(folder: Path, line: ProgressLine | None = None) -> RawProgram:
-    """Read a raw folder.
-
-    Parameters
-    ----------
-    line : ProgressLine, optional
-        For the person who waits.
-
-    Raises
-    ------
-    UnreadableError
-        The folder or a file cannot be read here.
-    DataError
-        No rank left a usable file, or the files are of different programs.
-    """
-    try:
-        paths = matching(folder, PATTERN)
-    except OSError as error:
-        raise UnreadableError(f"{folder} cannot be read: {reason(error)}.") from error
-    ranks: dict[int, RawRank] = {}
-    unreadable: list[str] = []
-    for number, path in enumerate(paths):
-        if line is not None:
-            line.show("reading", number / len(paths))
-        found, why_not = read_node(path)
-        twice = ranks.keys() & found.keys()
-        if twice:
-            raise DamagedFileError(f"{path}: another file has records of rank {min(twice)}, too.")
-        ranks |= found
-        unreadable += why_not
-    if not ranks:
-        why = unreadable[0] if unreadable else f"{folder} has no raw file ({PATTERN})."
-        raise DataError(f"Nothing can be converted: {why}")
-    refuse_later(folder, ranks)
-    return RawProgram(
-        folder=folder,
-        ranks=with_tables_of_others(ranks),
-        size=size_of(folder, ranks),
-        unreadable=tuple(unreadable),
-    )
-
-
-def with_tables_of_others(ranks: Mapping[int, RawRank]) -> dict[int, RawRank]:
-    """Return the ranks; instead of a table of contexts with an odd number, that of another rank.
-
-    Of one that is the same but for that number: ranks of a program mostly make the same calls.
-    """
-    whole = [raw for raw in ranks.values() if not raw.odd_contexts]
-
-    def mended(raw: RawRank) -> RawRank:
-        alike = (other for other in whole if raw.odd_contexts and is_table_of(other, raw))
-        other = next(alike, None)
-        return raw if other is None else replace(raw, contexts=other.contexts)
-
-    return {rank: mended(raw) for rank, raw in ranks.items()}
-
-
-def is_table_of(one: RawRank, other: RawRank) -> bool:
-    """Tell whether the tables of contexts of two ranks differ in one number at most."""
-    if one.contexts.modules != other.contexts.modules or one.contexts.codes != other.contexts.codes:
-        return False
-    pairs = [(one.noted_array(kind), other.noted_array(kind)) for kind in TABLES]
-    return all(a.size == b.size for a, b in pairs) and (
-        sum(int(np.count_nonzero(a != b)) for a, b in pairs) <= 1
-    )
-
-
-def size_of(folder: Path, ranks: Mapping[int, RawRank]) -> int:
-    """Return how many ranks the program has, as most of them say that left a file.
-
-    Raises
-    ------
-    DamagedFileError
-        No size that they say fits their ranks.
-    """
-    sizes = Counter(raw.program.size for raw in ranks.values())
-    fitting = [size for size in sizes if size > max(ranks)]
-    if not fitting:
-        raise DamagedFileError(
-            f"{folder}: its files are of programs of {', '.join(map(str, sorted(sizes)))} ranks."
-        )
-    return max(fitting, key=lambda size: (sizes[size], size == len(ranks), -size))

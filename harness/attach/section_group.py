@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,20 @@ from hindmost.harness.attach.bodies import (
 )
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
-from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
+from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
+from hindmost.harness.attach.raw_program import RawProgram, handed_over
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
+from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
-from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
-from hindmost.harness.runfile.contexts import merged
+from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
+from hindmost.harness.runfile.contexts import CallContexts, merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
-from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine
 from hindmost.parsing import is_plain_name, parse_json
 from hindmost.text import counted
@@ -48,19 +50,17 @@ JOURNAL = "converted.jsonl"
 """In the raw folder: the run files that were written from it."""
 
 
-class SectionGroup:
-    """Sections of one kind, and what their ranks have to know to write them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What the run files of a program have in common.
 
-    Parameters
+    Attributes
     ----------
     program : RawProgram
-    sections : tuple of Matched
     out : Path
         For the run files.
     origins : Origins
     journal : Journal
-    number : int
-        Of the group in the journal.
     report : callable
         Takes sentences on what was left out.
     iterate_at : tuple of str, int; None
@@ -69,33 +69,82 @@ class SectionGroup:
         For the person who waits.
     """
 
+    program: RawProgram
+    out: Path
+    origins: Origins
+    journal: Journal
+    report: Report
+    iterate_at: tuple[str, int] | None
+    line: ProgressLine
+
+    def write(self, number: int, sections: tuple[Matched, ...]) -> list[Path]:
+        """Write the run files of some sections of one kind; collective.
+
+        Parameters
+        ----------
+        number : int
+            Of these sections in the journal.
+        """
+        program, ranks = self.program, sections[0].ranks
+        everybody = program.communicator
+        raws = handed_over(program.here, ranks, everybody)
+        if everybody.size <= len(ranks):
+            return SectionGroup(self, number, sections, raws, everybody).write()
+        some = everybody.Split(0 if raws else 1)  # each process of a run has a rank of it
+
+        def write() -> list[Path]:
+            return SectionGroup(self, number, sections, raws, some).write() if raws else []
+
+        try:
+            files = on_all(everybody, write)
+        finally:
+            some.Free()
+        return list(everybody.bcast(files))
+
+
+class SectionGroup:
+    """Sections of one kind, and what their ranks have to know to write them; collective.
+
+    Parameters
+    ----------
+    conversion : Conversion
+    number : int
+        Of the group in the journal.
+    sections : tuple of Matched
+    raws : mapping of int to RawRank
+        The ranks of this process, in the order of the run.
+    communicator : MPI.Intracomm or Solo
+        Of the processes that have ranks of these sections.
+    """
+
     def __init__(
         self,
-        program: RawProgram,
-        sections: tuple[Matched, ...],
-        *,
-        out: Path,
-        origins: Origins,
-        journal: Journal,
+        conversion: Conversion,
         number: int,
-        report: Report,
-        iterate_at: tuple[str, int] | None,
-        line: ProgressLine,
+        sections: tuple[Matched, ...],
+        raws: Mapping[int, RawRank],
+        communicator: Any,
     ) -> None:
-        self._program, self._sections, self._report = program, sections, report
-        self._out, self._origins, self._journal, self._number = out, origins, journal, number
-        self._raws = raws = [program.ranks[rank] for rank in sections[0].ranks]
+        self._conversion, self._number, self._sections = conversion, number, sections
+        self._communicator = communicator
+        self._program = program = conversion.program
+        self._ranks = ranks = [program.ranks[rank] for rank in sections[0].ranks]
+        places = {rank: place for place, rank in enumerate(sections[0].ranks)}
+        self._raws = {places[rank]: raw for rank, raw in raws.items()}
         # Whether the recorder saw MPI calls; a rank alone need not make any.
-        self._seen = len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
+        self._seen = len(ranks) == 1 or not all(
+            each.end and each.end.mpi_calls == 0 for each in ranks
+        )
         self._injecting = bool(program.first.program.injected)
-        finds = raws[0].program.mark_call == FIND
-        self._iterate_at = (iterate_at or (FIND, 1)) if finds else None
-        self._blocks = Blocks.of(program, sections, line)
+        finds = ranks[0].program.mark_call == FIND
+        self._iterate_at = (conversion.iterate_at or (FIND, 1)) if finds else None
+        self._blocks = Blocks.of(
+            self._raws, sections, communicator, program.folder, conversion.line
+        )
         # The contexts of all ranks, and in these the numbers of those of each rank.
-        table, self._numbers = merged(raw.contexts for raw in raws)
-        named = places_of(table, range(table.module.size))
-        places = tuple(str(named[frame]) for frame in range(table.module.size))
-        self._contexts = replace(table, places=places)
+        table, numbers = merged_over(communicator, [raw.contexts for raw in self._raws.values()])
+        self._numbers = dict(zip(self._raws, numbers, strict=True))
+        self._contexts = on_root(communicator, lambda: with_places(table))
 
     def write(self) -> list[Path]:
         """Write the run files.
@@ -104,25 +153,32 @@ class SectionGroup:
         after the other.
         """
         agreed = [self.agreed_on(each) for each in self._sections]
-        tell_none(self._program, [each[0] for each in agreed], self._report)
+        tell_none(self._program, [each[0] for each in agreed], self._conversion.report)
         return [
             self.write_run(chosen, phase)
             for phase, of_phase in enumerate(zip(*agreed, strict=False))
             for chosen in choices(self._sections, of_phase)
         ]
 
+    def section_of(self, section: Matched, place: int) -> RawSection:
+        """Return a section of a rank of this process."""
+        return self._raws[place].sections[section.parts[place].number]
+
     def agreed_on(self, section: Matched) -> list[Agreed]:
         """Return what the ranks of a section agree on; of several loops, one after the other."""
         raws, injecting = self._raws, self._injecting
-        zero_ns = on_common_clock(raws[0], self._sections[0].parts[0].facts.begin_ns)
+        zero_ns = on_common_clock(self._ranks[0], self._sections[0].parts[0].facts.begin_ns)
+        own = partial(self.section_of, section)
 
-        def recorded(rank: int) -> Recording:
-            raw, part, numbers = raws[rank], section.parts[rank], self._numbers[rank]
+        def recorded(place: int) -> Recording:
+            raw, numbers = raws[place], self._numbers[place]
             clock = clock_of(raw, zero_ns)
-            return recording_of(part, raw, clock, numbers, seen=self._seen, injecting=injecting)
+            return recording_of(
+                own(place), raw, clock, numbers, seen=self._seen, injecting=injecting
+            )
 
         if section.parts[0].facts.what != LOOP:
-            return [agreed_on_solve(section, recorded, self._blocks, injecting=injecting)]
+            return [agreed_on_solve(section, recorded, own, self._blocks, injecting=injecting)]
         return LoopOfRanks(
             section=section,
             recorded=recorded,
@@ -130,66 +186,78 @@ class SectionGroup:
             names=own_phases(section, injecting=injecting),
             injecting=injecting,
             iterate_at=self._iterate_at,
-            calls=raws[0].program.call_names,
+            calls=self._ranks[0].program.call_names,
             contexts=self._contexts,
         ).agreed()
 
-    def polls_of(self, rank: int) -> NDArray[np.int64]:
+    def polls_of(self, place: int) -> NDArray[np.int64]:
         """Return the calls of a rank that found nothing, shape (context,)."""
-        numbers, polls = self._numbers[rank], self._raws[rank].polls
+        numbers, polls = self._numbers[place], self._raws[place].polls
         known = min(polls.size, numbers.size)
         counts = np.bincount(numbers[:known], polls[:known], self._contexts.count)
         return counts.astype(np.int64)
 
     def write_run(self, chosen: Sequence[tuple[Matched, Agreed]], phase: int) -> Path:
         """Write a run file, unless an interrupted conversion wrote it."""
+        conversion, communicator = self._conversion, self._communicator
         group, agreed = zip(*chosen, strict=True)
         generic = next(each.generic for each in agreed if each.phases)
         run = f"{self._number}{'-generic' if generic else ''}{f'-{phase}' if phase else ''}"
-        before = self._journal.written(run)
+        before = on_root(communicator, lambda: conversion.journal.written(run))
         if before is not None:
             return before
         seen, contexts = self._seen, self._contexts
 
-        def run_of(rank: int) -> RankRun:
-            found = [each.of(rank) for each in agreed]
+        def run_of(place: int) -> RankRun:
+            found = [each.of(place) for each in agreed]
             bodies = joined(found)
-            raw, parts = self._raws[rank], [each.parts[rank] for each in group]
+            raw, parts = self._raws[place], [self.section_of(each, place) for each in group]
             more: dict[str, Any] = {}
             if contexts.known:
-                more |= {"contexts": contexts, "polls_by_context": self.polls_of(rank)}
-            if parts[0].facts.what != LOOP and not rank:
+                shared = contexts if not place else None
+                more |= {"contexts": shared, "polls_by_context": self.polls_of(place)}
+            if parts[0].facts.what != LOOP and not place:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(
                 [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
                 bodies,
-                incoming=edges_of(parts, rank, bodies.duration.size),
+                incoming=edges_of(parts, place, bodies.duration.size),
                 seen=seen,
                 **more,
             )
 
         made = self._blocks.once(run_of)
-        first = made(0).bodies
         work = [each.work for each in agreed if each.work is not None]
         cut = any(each.cut for each in agreed)
-        header = header_of(
-            self._program,
-            group,
-            first,
-            generic=generic,
-            none=sum(not each.phases for each in agreed),
-            failure=failure_of(self._program, group, first, counts_differ=cut),
-            seen=seen,
-            origins=self._origins,
-            iterations=agreed[0].iterations,
-            phase=phase,
-            work=min(round(sum(work)), 1 << 53) if work else None,
-        )
-        make_folder(self._out, "--out")
+
+        def header() -> Header:
+            first = made(0).bodies
+            make_folder(conversion.out, "--out")
+            return header_of(
+                self._program,
+                group,
+                first,
+                generic=generic,
+                none=sum(not each.phases for each in agreed),
+                failure=failure_of(self._program, group, first, counts_differ=cut),
+                seen=seen,
+                origins=conversion.origins,
+                iterations=agreed[0].iterations,
+                phase=phase,
+                work=min(round(sum(work)), 1 << 53) if work else None,
+            )
+
+        of_run = on_root(communicator, header)
         runs = PerBlock(self._blocks, made, "assembling the run")
-        path = write_run_as(RunName.of(self._out, header), header, runs, Solo())
-        self._journal.note(run, path)
+        path = write_run_as(RunName.of(conversion.out, of_run), of_run, runs, communicator)
+        on_root(communicator, lambda: conversion.journal.note(run, path))
         return path
+
+
+def with_places(table: CallContexts) -> CallContexts:
+    """Return contexts with function, file and line of each frame."""
+    named = places_of(table, range(table.module.size))
+    return replace(table, places=tuple(str(named[frame]) for frame in range(table.module.size)))
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

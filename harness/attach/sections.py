@@ -24,9 +24,12 @@ from hindmost.harness.attach.odd_numbers import (
     strange_records,
     usable_edges,
 )
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, NO_TIME, Section
+from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
+from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.harness.solo import of_all
 from hindmost.text import counted, named_ranks
 
 NO_END = "killed, or could not write any more"
@@ -37,6 +40,66 @@ MOST_GROUPS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SectionFacts:
+    """What other ranks have to know of a section of one rank.
+
+    Attributes
+    ----------
+    facts : Section
+    number : int
+        Which of the rank's sections it is.
+    place : tuple of int
+        As `communicator_of` returns it.
+    marks : int
+        Marks of iterations in it.
+    """
+
+    facts: Section
+    number: int
+    place: tuple[int, int, int]
+    marks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSummary:
+    """What other ranks have to know of the sections of one rank.
+
+    Attributes
+    ----------
+    rank : int
+    sections : tuple of SectionFacts
+    odd : tuple of str
+        Remarks on numbers that cannot be.
+    """
+
+    rank: int
+    sections: tuple[SectionFacts, ...]
+    odd: tuple[str, ...]
+
+
+def summarise(raw: RawRank, size: int) -> tuple[RawRank, RankSummary]:
+    """Return a rank with the sections that are of use, and what others have to know of these.
+
+    Parameters
+    ----------
+    size : int
+        Ranks of the program.
+    """
+    odd = [*raw.odd]
+    sound_ones, said = [], []
+    for number, (each, place) in enumerate(usable_sections(raw, size, odd)):
+        marks = sum(
+            int(np.count_nonzero(part["what"] == ord(MONITOR)))
+            for part in each.parts(Frame.RECORDS)
+        )
+        sound_ones.append(each)
+        said.append(SectionFacts(facts=each.facts, number=number, place=place, marks=marks))
+    raw.file.release()
+    summary = RankSummary(rank=raw.program.rank, sections=tuple(said), odd=tuple(odd))
+    return replace(raw, sections=tuple(sound_ones)), summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matched:
     """A section of all ranks that take part in it.
 
@@ -44,12 +107,12 @@ class Matched:
     ----------
     ranks : tuple of int
         Of the program, in the order of the communicator.
-    parts : tuple of RawSection
+    parts : tuple of SectionFacts
         One a rank, in the same order.
     """
 
     ranks: tuple[int, ...]
-    parts: tuple[RawSection, ...]
+    parts: tuple[SectionFacts, ...]
 
     @property
     def whole(self) -> bool:
@@ -72,7 +135,9 @@ class Matched:
 
 
 def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str], str]:
-    """Match the sections of all ranks and group them.
+    """Match the sections of all ranks and group them; collective.
+
+    The ranks of this process have their sound sections afterwards.
 
     Returns
     -------
@@ -83,17 +148,21 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
     str
         Which numbers cannot be; empty if all can.
     """
-    found: dict[tuple[int, int, int], dict[int, tuple[int, RawSection]]] = {}
+    own = []
+    for rank, raw in program.here.items():
+        program.here[rank], summary = summarise(raw, program.size)
+        own.append(summary)
+    found: dict[tuple[int, int, int], dict[int, tuple[int, SectionFacts]]] = {}
     faults: dict[str, int] = {}
-    odd: dict[int, list[str]] = {}
+    odd: dict[int, tuple[str, ...]] = {}
 
     def leave_out(why: str) -> None:
         faults[why] = faults.get(why, 0) + 1
 
-    for rank, raw in sorted(program.ranks.items()):
-        counts: dict[tuple[int, int], int] = {}
-        for each, place_of in usable_sections(raw, program.size, odd.setdefault(rank, [*raw.odd])):
-            leader, size, place = place_of
+    for summary in of_all(program.communicator, own):
+        rank, counts, odd[summary.rank] = summary.rank, dict[tuple[int, int], int](), summary.odd
+        for each in summary.sections:
+            leader, size, place = each.place
             number = counts[leader, size] = counts.get((leader, size), -1) + 1
             why = "" if each.facts.kept else "it has no record"
             members = found.setdefault((leader, size, number), {})
@@ -103,7 +172,6 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
                 leave_out(f"rank {rank}: {why}")
                 continue
             members[place] = (rank, each)
-        raw.release()
     matched = []
     for (_, size, _), members in found.items():
         if len(members) < size:

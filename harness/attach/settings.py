@@ -226,7 +226,7 @@ def memory_bytes(text: str) -> int:
 
 def call_names() -> list[str]:
     """Return the MPI calls that the recorder intercepts."""
-    calls = next(source for source in SOURCES if source.name == "calls.h").read_text()
+    calls = next(source for source in SOURCES if source.name == "calls.def").read_text()
     return [f"MPI_{name}" for name in re.findall(r"^(?:CALL|COUNTING)\((\w+),", calls, re.M)]
 
 

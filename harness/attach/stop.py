@@ -1,4 +1,4 @@
-"""Tell a program to stop while its last safe iteration runs, before its time is up."""
+"""Watch a program while it runs, and tell it to stop while its last safe iteration runs."""
 
 from __future__ import annotations
 
@@ -7,213 +7,314 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 
-from hindmost.errors import UsageError
+from hindmost.harness.attach.background import Background
+from hindmost.harness.attach.limit import (
+    MAX_LAG,
+    KeptFree,
+    Limit,
+    StopRequest,
+    last_time_use,
+)
 from hindmost.harness.attach.pairs import Handler, PairsPage
-from hindmost.harness.attach.watch import LoopIterations, LoopWatcher
+from hindmost.harness.attach.watch import NS, LoopIterations, LoopWatcher
+from hindmost.harness.runfile.time_left import (
+    NOTE,
+    BandPoint,
+    CheckpointWritten,
+    StopDecision,
+    StopReason,
+    TimeUse,
+)
 from hindmost.models.ahead.next_iterations import time_left
-from hindmost.text import counted, duration, parse_duration, percent, seconds
+from hindmost.output import strict_json
+from hindmost.records import to_document
+from hindmost.text import duration, percent
 
 POLL_S = 0.02
-LAG = 1
-"""Iterations that still begin after the program was told, as it looks at their ends."""
-END_S = 30.0
-"""What is kept free for the end of the program, where nothing was said of it."""
 PLAIN_SHARE = 0.95
 """Of the limit, after which a program is told whose loop is not known."""
-END_VARIABLE = "SLURM_JOB_END_TIME"
+QUIET_S, QUIET_SHARE = 30.0, 0.25
+"""After so long, or so much of the limit, it is said that no loop is known."""
+NOTE_EVERY_S = 1.0
+MAX_BAND = 64
+"""Points of the band that are kept; then every second one goes."""
+MAX_CHECKPOINTS = 50
+NO_LIMIT_NS = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopRequest:
-    """How a program is told to stop, and when its time is up.
+class ProgramWatch:
+    """Watches a program, and tells it to stop in time if that is asked for.
 
-    Attributes
+    Parameters
     ----------
-    limit_s : float
-        From now on.
-    signal : Signals or None
-        For the first rank.
-    file : Path or None
-        That is made.
-    end_s : float
-        What is kept free for a last look at the flag and the end of the program.
-    """
-
-    limit_s: float
-    signal: signal.Signals | None = None
-    file: Path | None = None
-    end_s: float = END_S
-
-    @classmethod
-    def of(
-        cls, stop_before: str, signal_name: str, file: str, end_takes: str
-    ) -> StopRequest | None:
-        """Read the options of the command; None if none was given.
-
-        Raises
-        ------
-        UsageError
-            One of them is not right, or no limit is known.
-        """
-        if not (stop_before or signal_name or file or end_takes):
-            return None
-        limit_s = seconds_of("--stop-before", stop_before) if stop_before else job_left_s()
-        if limit_s is None:
-            raise UsageError(
-                "When does the time of the program end? Give --stop-before, as 2h; without it, "
-                f"hindmost asks the job around it, and no job of Slurm is ({END_VARIABLE})."
-            )
-        number = None
-        if signal_name:
-            word = signal_name.upper().removeprefix("SIG")
-            if f"SIG{word}" not in signal.Signals.__members__:
-                raise UsageError(f"--signal {signal_name}: no such signal; write it as USR1.")
-            number = signal.Signals[f"SIG{word}"]
-        return cls(
-            limit_s=limit_s,
-            signal=number,
-            file=Path(file).resolve() if file else None,
-            end_s=seconds_of("--end-takes", end_takes) if end_takes else END_S,
-        )
-
-
-def seconds_of(option: str, text: str) -> float:
-    """Read a duration that an option was given."""
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}") from None
-
-
-def job_left_s() -> float | None:
-    """Return the time that is left of the job around this process; None if it does not say."""
-    end = os.environ.get(END_VARIABLE, "")
-    return int(end) - time.time() if end.isdecimal() else None
-
-
-@dataclass(slots=True, kw_only=True)
-class StopInTime:
-    """Watches a program and tells it to stop; `poll` is called every `POLL_S` while it runs.
-
-    Attributes
-    ----------
-    request : StopRequest
     page : PairsPage
+    request : StopRequest or None
     say : callable
         Tells the person a line.
+    raw_file : callable
+        Returns the raw file of the first rank's node, once there is one.
+    out : Path
+        Where run files of earlier runs are.
     """
 
-    request: StopRequest
-    page: PairsPage
-    say: Callable[[str], None]
-    raw_file: Callable[[], Path | None]
-    watcher: LoopWatcher = field(init=False)
-    begin_s: float = field(init=False)
-    told_s: float | None = field(default=None, init=False)
-    told_in: int = field(default=0, init=False)
+    def __init__(
+        self,
+        page: PairsPage,
+        request: StopRequest | None,
+        say: Callable[[str], None],
+        raw_file: Callable[[], Path | None],
+        out: Path,
+    ) -> None:
+        self.page, self.request, self._say, self._raw_file = page, request, say, raw_file
+        self._watcher = LoopWatcher(page)
+        self._failure = ""
+        self._out = out
+        self._folder: Path | None = None
+        self._begin_s, self._began_utc_s = time.monotonic(), time.time()
+        self._limit: Limit | None = None
+        self._kept = KeptFree()
+        if request is not None:
+            self._kept = KeptFree.of(request.end_s, None)
+            end_s = self._begin_s + request.limit_s
+            self._limit = Limit(begin_s=self._begin_s, end_s=end_s, by=request.limit_by)
+        self._last_run: Background[TimeUse | None] | None = None
+        self._band: list[BandPoint] = []
+        self._stride = 1
+        self._stop: StopDecision | None = None
+        self._told_in: LoopIterations | None = None
+        self._told_begun = 0
+        self._was_quiet, self._is_announced, self._noted_s = False, False, 0.0
+        self._set_end()
 
-    def __post_init__(self) -> None:
-        self.watcher, self.begin_s = LoopWatcher(self.page), time.monotonic()
-        self.page["end_ns"] = round(self._end_s * 1e9)
+    def _set_end(self) -> None:
+        self.page["end_ns"] = round(self._limit.end_s / NS) if self._limit else NO_LIMIT_NS
 
     @property
-    def _end_s(self) -> float:
-        return self.begin_s + self.request.limit_s
+    def _iterations(self) -> LoopIterations | None:
+        return None if self._failure else self._watcher.iterations
+
+    @property
+    def _is_learning(self) -> bool:
+        """Whether it is not known yet what the last run of the program needed."""
+        return self._folder is None or self._last_run is not None
 
     def poll(self) -> None:
         """Look once."""
-        if self.told_s is not None or not self.page["pid"]:
+        if not self._failure:
+            try:
+                self._follow()
+            except Exception as error:
+                self._failure = f"{type(error).__name__}: {error}"
+                self._say(f"The loop of the program cannot be watched ({self._failure}).")
+        if self._limit is not None and self._stop is None:
+            self._decide(self._limit)
+        if time.monotonic() >= self._noted_s + NOTE_EVERY_S:
+            self._write_note(self._use())
+
+    def _follow(self) -> None:
+        """Take in what the program did."""
+        if self._folder is None and (path := self._raw_file()) is not None:
+            folder = self._folder = path.parent
+            self._watcher.follow(path)
+            if self._limit is not None:
+                self._last_run = Background(lambda: last_time_use(self._out, folder))
+        if self._last_run is not None and self._last_run.is_answered:
+            assert self.request is not None
+            self._kept = KeptFree.of(self.request.end_s, self._last_run.answer())
+            self._last_run = None
+        if self.page["pid"] and self._watcher.poll():
+            self._band, self._stride, self._is_announced = [], 1, False
+        if self._iterations is None:
             return
-        if (path := self.raw_file()) is not None:
-            self.watcher.follow(path)
-        changed = self.watcher.poll()
-        iterations = self.watcher.iterations
-        if changed and iterations is not None:
-            self.say(self._watching(iterations))
-        why = self._why_plain() if iterations is None else self._why(iterations)
-        if why:
-            self._tell(why)
+        if not self._is_announced and not self._is_learning:
+            self._is_announced = True
+            if self._limit is not None:
+                self._say(f"{self._use().watching()}{self._no_handler()}")
+        self._note_band()
 
-    def end(self, status: int) -> None:
-        """Say how the time was used."""
-        left_s = self._end_s - time.monotonic()
-        used = f"{duration(self.request.limit_s - left_s)} of {duration(self.request.limit_s)}"
-        iterations = self.watcher.iterations
-        count = f", {counted(iterations.count, 'iteration')} seen" if iterations else ""
-        if left_s < 0.0:
-            used = f"{used}: OVER the limit by {seconds(-left_s)}"
-        else:
-            used = f"{used}, {percent(left_s / self.request.limit_s)} unused"
-        if self.told_s is None:
-            told = "it was not told to stop"
-        else:
-            told = f"told in iteration {self.told_in + 1}" if self.told_in else "told"
-            told = f"{told}, {seconds(time.monotonic() - self.told_s)} before its end"
-        self.say(f"The program ended with status {status} after {used}{count}; {told}.")
-
-    def _watching(self, iterations: LoopIterations) -> str:
-        level_s, left_s = iterations.next.level, self._end_s - time.monotonic()
-        more = max(0, int(left_s / level_s))
-        text = (
-            f"Watching {self.watcher.name}: {1.0 / level_s:.3g} iterations a second; "
-            f"{duration(left_s)} left: about {more:,} more. {seconds(self.request.end_s)} are kept "
-            "free for its end"
+    def _note_band(self) -> None:
+        iterations = self._watcher.iterations
+        assert iterations is not None
+        last = self._band[-1].iteration if self._band else -self._stride
+        if iterations.count < last + self._stride:
+            return
+        self._band.append(
+            BandPoint(
+                iteration=iterations.count,
+                at_s=time.monotonic() - self._begin_s,
+                level_s=iterations.next.level,
+                bound_s=iterations.next.bound_s(),
+            )
         )
-        number = self.request.signal
-        if number is not None and self.page.handler(number) is not Handler.OF_PROGRAM:
-            return f"{text}. The program has no handler for {number.name}: it will not be sent."
-        return f"{text}."
+        if len(self._band) == MAX_BAND:
+            self._band, self._stride = self._band[::2], 2 * self._stride
 
-    def _why(self, iterations: LoopIterations) -> str:
-        """Return why to stop now; empty while another iteration fits."""
-        checkpoint_s = iterations.checkpoints.bound_s
-        reserved_s = checkpoint_s + self.request.end_s + 2.0 * POLL_S
-        begin_s = (iterations.begin_ns or 0) * 1e-9
+    def _decide(self, limit: Limit) -> None:
+        """Tell the program to stop if another iteration may not fit."""
+        iterations = None if self._is_learning else self._iterations
+        decision = self._plain(limit) if iterations is None else self._by_loop(limit, iterations)
+        free_s = limit.left_s - decision.next_s - decision.checkpoint_s - decision.end_s
+        if iterations is None:
+            free_s = self._plain_share(limit) * limit.limit_s - decision.at_s
+        if moved_s := limit.renew(free_s):
+            self._set_end()
+            self._say(
+                f"The job now ends {duration(abs(moved_s))} {'later' if moved_s > 0 else 'earlier'}"
+                f": {duration(max(0.0, limit.left_s))} left."
+            )
+        elif decision.by:
+            self._tell(decision)
+
+    def _by_loop(self, limit: Limit, iterations: LoopIterations) -> StopDecision:
+        """Return what is decided now; ``by`` is empty while another iteration fits."""
+        lag, checkpoint_s = self._kept.lag, iterations.checkpoints.bound_s
+        reserved_s = checkpoint_s + self._kept.end_s + 2.0 * POLL_S
         now_s = time.monotonic()
+        begin_s = now_s if iterations.begin_ns is None else iterations.begin_ns * NS
         fits = time_left(
-            iterations.next,
-            left_s=self._end_s - max(begin_s, now_s if iterations.begin_ns is None else 0.0),
-            lag=LAG,
-            reserved_s=reserved_s,
+            iterations.next, left_s=limit.end_s - begin_s, lag=lag, reserved_s=reserved_s
         )
-        kept = f"{seconds(self.request.end_s)} for its end"
-        if iterations.checkpoints.count:
-            kept = f"{kept} and {seconds(checkpoint_s)} for a checkpoint"
-        else:
-            kept = f"{kept}, nothing for a checkpoint, as none was seen"
-        if not fits:
-            return f"{fits.explain().removeprefix('Stop: ')[:-1]} ({kept})"
-        if self._end_s - now_s < iterations.next.bound_s() + reserved_s:
-            return f"the iteration that runs leaves no time for another ({kept})"
-        return ""
+        # In a long iteration: will those that still begin fit after it?
+        after_s = iterations.next.bound_s(max(1, lag))
+        is_late = limit.end_s - now_s < after_s + reserved_s
+        return StopDecision(
+            reason=StopReason.RUNNING if fits else StopReason.NEXT,
+            at_s=now_s - self._begin_s,
+            left_s=limit.end_s - (now_s if fits else begin_s),
+            iteration=iterations.begun,
+            count=max(1, lag) if fits else 1 + lag,
+            next_s=after_s if fits else fits.needed_s - reserved_s,
+            checkpoint_s=checkpoint_s,
+            end_s=self._kept.end_s,
+            by=() if fits and not is_late else self._ways(),
+        )
 
-    def _why_plain(self) -> str:
-        share = min(PLAIN_SHARE, 1.0 - self.request.end_s / self.request.limit_s)
-        if time.monotonic() < self.begin_s + share * self.request.limit_s:
+    def _plain_share(self, limit: Limit) -> float:
+        end_s = 0.0 if self._is_learning else self._kept.end_s
+        return max(0.0, min(PLAIN_SHARE, 1.0 - end_s / limit.limit_s))
+
+    def _plain(self, limit: Limit) -> StopDecision:
+        at_s, share = time.monotonic() - self._begin_s, self._plain_share(limit)
+        quiet_s = min(QUIET_S, QUIET_SHARE * limit.limit_s)
+        if not self._was_quiet and not self._is_learning and at_s >= quiet_s:
+            self._was_quiet = True
+            self._say(
+                "No loop of the program is known yet. If none will be, it is told to stop after "
+                f"{percent(share)} of its time, {duration(share * limit.limit_s)}."
+                f"{self._no_handler()}"
+            )
+        return StopDecision(
+            reason=StopReason.PLAIN,
+            at_s=at_s,
+            left_s=limit.left_s,
+            iteration=0,
+            count=0,
+            next_s=0.0,
+            checkpoint_s=0.0,
+            end_s=self._kept.end_s,
+            by=self._ways() if at_s >= share * limit.limit_s else (),
+        )
+
+    @property
+    def _signal(self) -> signal.Signals | None:
+        """The signal that the program is sent; None if it has no handler for it."""
+        number = self.request.signal if self.request is not None else None
+        is_handled = number and self.page["pid"] and self.page.handler(number) is Handler.OF_PROGRAM
+        return number if is_handled else None
+
+    def _no_handler(self) -> str:
+        number = self.request.signal if self.request is not None else None
+        if number is None or self._signal is not None:
             return ""
-        return f"no loop is known, so it is told after {percent(share)} of the limit"
+        return f" The program has no handler for {number.name} so far; without one it is not sent."
 
-    def _tell(self, why: str) -> None:
-        iterations = self.watcher.iterations
-        self.told_s, self.told_in = time.monotonic(), iterations.count if iterations else 0
-        self.page["must_stop"] = 1
-        ways = []
-        number = self.request.signal
-        if number is not None:
-            if self.page.handler(number) is Handler.OF_PROGRAM:
-                with suppress(ProcessLookupError):
-                    os.kill(self.page["pid"], number)
-                ways.append(f"{number.name} to rank 0")
-            else:
-                ways.append(f"{number.name} was NOT sent, as the program has no handler for it")
+    def _ways(self) -> tuple[str, ...]:
+        """Return how the program is told."""
+        assert self.request is not None
+        ways = [f"{self._signal.name} to rank 0"] if self._signal is not None else []
+        if self.request.file is not None:
+            ways.append(f"the file {self.request.file}")
+        return tuple(ways) or ("hindmost_should_stop()",)
+
+    def _tell(self, decision: StopDecision) -> None:
+        assert self.request is not None
+        self._stop, self.page["must_stop"] = decision, 1
+        self._told_in = self._iterations
+        self._told_begun = self._told_in.begun if self._told_in is not None else 0
+        more = self._no_handler()
+        if self._signal is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.page["pid"], self._signal)
         if self.request.file is not None:
             try:
                 self.request.file.touch()
-                ways.append(f"the file {self.request.file}")
             except OSError as error:
-                ways.append(f"the file {self.request.file} could NOT be made ({error.strerror})")
-        told_by = ", ".join(ways) or "hindmost_should_stop()"
-        self.say(f"Told the program to stop: {why}; by {told_by}.")
+                more += f" {self.request.file} could NOT be made ({error.strerror})."
+        by = ", ".join(decision.by)
+        self._say(f"Told the program to stop: {decision.explain()}; by {by}.{more}")
+
+    def end(self, status: int) -> None:
+        """Note how the time was used; say so where it was limited."""
+        if self.page["pid"] and not self._failure:
+            with suppress(Exception):
+                self._watcher.poll()
+        use = self._use(status)
+        self._write_note(use)
+        if use.limit_s is not None:
+            self._say(use.ending())
+
+    def _write_note(self, use: TimeUse) -> None:
+        if self._folder is None:
+            return
+        self._noted_s = time.monotonic()
+        part = self._folder / f".{NOTE}"
+        with suppress(OSError):  # a folder that is gone, a disk that is full
+            part.write_text(strict_json(to_document(use)))
+            part.replace(self._folder / NOTE)
+
+    def _use(self, status: int | None = None) -> TimeUse:
+        now_s, iterations = time.monotonic(), self._iterations
+        use = TimeUse(
+            began_utc_s=self._began_utc_s,
+            at_s=now_s - self._begin_s,
+            limit_s=self._limit.limit_s if self._limit else None,
+            limit_by=self._limit.by if self._limit else "",
+            lag=self._kept.lag,
+            end_s=self._kept.end_s,
+            lag_by=self._kept.lag_by,
+            end_by=self._kept.end_by,
+            stop=self._stop,
+            status=status,
+        )
+        if iterations is None:
+            return use
+        level_s, checkpoint_s = iterations.next.level, iterations.checkpoints.bound_s
+        lag_seen = end_seen_s = None
+        if status is not None:
+            if self._told_in is iterations and iterations.begun - self._told_begun <= MAX_LAG:
+                lag_seen = iterations.begun - self._told_begun
+            if iterations.begin_ns is not None and status == 0:
+                end_s = now_s - iterations.begin_ns * NS - checkpoint_s
+                end_seen_s = max(0.0, end_s - (0.0 if self._watcher.is_marked else level_s))
+        return replace(
+            use,
+            loop=self._watcher.name,
+            iterations=iterations.count,
+            level_s=level_s,
+            bound_s=iterations.next.bound_s(),
+            checkpoint_s=checkpoint_s,
+            checkpoints=tuple(
+                CheckpointWritten(
+                    at_s=max(0.0, write.ended_s - self._begin_s),
+                    written_bytes=write.written_bytes,
+                    extra_s=write.extra_s,
+                )
+                for write in iterations.checkpoints.writes[-MAX_CHECKPOINTS:]
+            ),
+            band=tuple(self._band),
+            lag_seen=lag_seen,
+            end_seen_s=end_seen_s,
+        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.raw_json import End
+from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.runfile.contexts import PYTHON, line_of
 from hindmost.text import first_of, named_ranks, seconds
 
 
@@ -18,7 +17,7 @@ def where_ranks_stood(program: RawProgram) -> str:
     for rank, raw in sorted(program.ranks.items()):
         end = raw.end
         if end is not None and was_stopped(end) and end.since_ns:
-            place = what_it_did(end, python_place(raw, end))
+            place = what_it_did(end, raw.stood)
             places.setdefault(place, []).append((rank, (end.clock_ns - end.since_ns) * NS))
     if not places:
         return ""
@@ -43,19 +42,6 @@ def what_it_did(end: End, where: str) -> str:
         partner = f" with rank {end.partner}" if end.partner >= 0 else ""
         return f"in {end.in_call}{partner}{where}"
     return f"outside MPI, after {end.last_call}{where}," if end.last_call else "outside MPI"
-
-
-def python_place(raw: RawRank, end: End) -> str:
-    """Return the innermost line of Python of the last call; empty for a program without any."""
-    table = raw.contexts
-    if end.last_context >= table.count:
-        return ""
-    lines = [at for at in table.chain(end.last_context).tolist() if table.module[at] == PYTHON]
-    if not lines:
-        return ""
-    code = table.codes[int(table.function[lines[-1]])]
-    file = code.file.rpartition("/")[2]
-    return f" ({code.function}, {file}:{line_of(int(table.offset[lines[-1]]))})"
 
 
 def waiting(places: dict[str, list[tuple[int, float]]], size: int) -> str:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import mmap
 import time
 from collections import defaultdict, deque
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.attach.background import Background
 from hindmost.harness.attach.pairs import BY_PROGRAM, PAIRS, PairsPage
 from hindmost.harness.attach.raw import HEAD, MAGIC, Frame, Span, contexts_of
 from hindmost.harness.loops.online import OnlineLoops
@@ -89,6 +91,11 @@ class LoopIterations:
         """Iterations that have ended."""
         return self.next.observed
 
+    @property
+    def begun(self) -> int:
+        """Iterations that have begun."""
+        return self.count + (self.begin_ns is not None)
+
     def effective(self, now_ns: float) -> float:
         """Return how many iterations share the loop's time, the running one among them.
 
@@ -106,10 +113,33 @@ class LoopIterations:
                 return
             measured_s = max(1e-9, (begin_ns - self.begin_ns) * NS)
             level_s = self.next.level if self.count > 2 else measured_s
-            self.checkpoints.observe(written_bytes - self._written_bytes, measured_s, level_s)
+            written = written_bytes - self._written_bytes
+            self.checkpoints.observe(written, measured_s, level_s, ended_s=begin_ns * NS)
             self.next.observe(measured_s)
             self._last_s.append(measured_s)
         self.begin_ns, self._written_bytes = begin_ns, written_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopsSeen:
+    """What an analysis of the code has found.
+
+    Attributes
+    ----------
+    loops : OnlineLoops or None
+        None while no context is known.
+    slots : int64 array, shape (pair,)
+        Of the pairs that were looked at.
+    pairs : int
+        How many there were.
+    cost_s : float
+        Processor time.
+    """
+
+    loops: OnlineLoops | None
+    slots: NDArray[np.int64]
+    pairs: int
+    cost_s: float
 
 
 class LoopWatcher:
@@ -125,11 +155,14 @@ class LoopWatcher:
         Of the loop that iterates; None while none is known.
     name : str
         Of that loop.
+    is_marked : bool
+        Whether the program marks the ends of its iterations.
     """
 
     def __init__(self, page: PairsPage) -> None:
         self._page = page
         self._contexts: ContextsSoFar | None = None
+        self._analysis: Background[LoopsSeen] | None = None
         self._loops: OnlineLoops | None = None
         self._pairs_seen = self._marks_seen = 0
         self._look_again_s = 0.0
@@ -140,6 +173,7 @@ class LoopWatcher:
         self._slots: NDArray[np.int64] = np.empty(0, np.int64)
         self.iterations: LoopIterations | None = None
         self.name = ""
+        self.is_marked = False
 
     def follow(self, path: Path) -> None:
         """Name the raw file of the first rank's node."""
@@ -163,23 +197,35 @@ class LoopWatcher:
         if chosen is self.iterations or chosen.count < ITERATIONS:
             return False
         self.iterations, self.name = chosen, name
+        self.is_marked = chosen is self._iterations.get(BY_PROGRAM)
         return True
 
     def _look_at_code(self) -> None:
         """Find the loops anew where pairs have come that were not there before."""
-        count, now_s = self._page["pairs"], time.monotonic()
-        if count == self._pairs_seen or self._contexts is None or now_s < self._look_again_s:
+        if self._analysis is not None:
+            if not self._analysis.is_answered:
+                return
+            found, self._analysis = self._analysis.answer(), None
+            self._look_again_s = time.monotonic() + min(PAUSES * found.cost_s, LONGEST_PAUSE_S)
+            if found.loops is None:
+                return
+            self._loops, self._slots, self._marked = found.loops, found.slots, []
+            self._pairs_seen = found.pairs
+        count, contexts = self._page["pairs"], self._contexts
+        if count == self._pairs_seen or contexts is None or time.monotonic() < self._look_again_s:
             return
-        begin_s = time.thread_time()
-        contexts = self._contexts.read()
-        if not contexts.known:
-            return
-        self._slots = np.flatnonzero(self._page.pair["after"])
-        pairs = self._page.pair[self._slots]
-        self._loops = OnlineLoops(contexts, pairs["before"], pairs["after"])
-        self._pairs_seen, self._marked = count, []
-        pause_s = PAUSES * (time.thread_time() - begin_s)
-        self._look_again_s = time.monotonic() + min(pause_s, LONGEST_PAUSE_S)
+        slots = np.flatnonzero(self._page.pair["after"])
+        pairs = self._page.pair[slots]
+
+        def look() -> LoopsSeen:
+            begin_s = time.thread_time()
+            seen, loops = contexts.read(), None
+            if seen.known:
+                loops = OnlineLoops(seen, pairs["before"], pairs["after"])
+            cost_s = time.thread_time() - begin_s
+            return LoopsSeen(loops=loops, slots=slots, pairs=count, cost_s=cost_s)
+
+        self._analysis = Background(look)
 
     def _outermost(self) -> LoopKey | None:
         """Return the outermost loop around the last call that iterates; mark what begins it."""

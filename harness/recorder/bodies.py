@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.events import HALO, EventsInParts, events_of_bodies
-from hindmost.harness.recorder.library import FOLDED, NS, Flag
+from hindmost.harness.recorder.library import FOLDED, NS, CallClass, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
 from hindmost.harness.recorder.recording import Recording
@@ -239,7 +239,7 @@ def assembled(
     known
         What else is known of them; see `RankBodies`.
     """
-    classes = (*recording.call_classes, "targets")
+    classes = (*recording.call_classes, CallClass.RMA)
     ranks = {world: rank for rank, world in enumerate(recording.world_ranks)} or None
     whole = np.array([name in WHOLE for name in called], np.bool_)
     phases, events = [], EventsInParts(begin.size)

@@ -21,7 +21,11 @@ from hindmost.errors import MissingError
 from hindmost.files import cache_folder, sync_file, sync_folder
 from hindmost.harness.stack import current_stack
 
-SOURCES = (Path(__file__).with_name("recorder.c"), *sorted(Path(__file__).parent.glob("*.h")))
+FOLDER = Path(__file__).parent
+SOURCES = (
+    FOLDER / "recorder.c",
+    *sorted(path for path in FOLDER.iterdir() if path.suffix in (".c", ".h", ".def")),
+)
 """The file that is compiled, and what it includes."""
 FLAGS = ("-O2", "-fPIC", "-std=gnu11", "-fno-optimize-sibling-calls")
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.library import NOBODY, NS, Flag
+from hindmost.harness.recorder.library import NOBODY, NS, CallClass, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import MESSAGE, NO_GROUP, PADDING, PART, SUMMED, RankEvents
 from hindmost.models.events import EventKind
@@ -30,30 +30,33 @@ WORK_NS = 2000
 """Typical own work between two calls, in nanoseconds, above which they are two events: about what a
 message costs."""
 
-PREPARED = ("send", "parts", "receive", "neighbours", "meeting")
-PREPARES = tuple(f"prepares_{what}" for what in PREPARED)
 ONE_WAY = {
-    "meets_from_root": EventKind.FROM_ROOT,
-    "meets_at_root": EventKind.TO_ROOT,
-    "meets_in_order": EventKind.IN_ORDER,
+    CallClass.COLLECTIVE_FROM_ROOT: EventKind.FROM_ROOT,
+    CallClass.COLLECTIVE_TO_ROOT: EventKind.TO_ROOT,
+    CallClass.SCAN: EventKind.IN_ORDER,
 }
-NO_EVENTS = (*PREPARES, "asks", "forgets", "frees")
-COMPLETES = tuple(
-    f"{what}_{how}" for what in ("waits", "tests") for how in ["one", "all", "any", "some"]
+NO_EVENTS = (
+    *(CallClass.SEND_INIT, CallClass.PSEND_INIT, CallClass.RECV_INIT),
+    *(CallClass.NEIGHBOR_COLLECTIVE_INIT, CallClass.COLLECTIVE_INIT),
+    *(CallClass.GET_STATUS, CallClass.REQUEST_FREE, CallClass.COMM_FREE),
 )
-SENDS = ("sends",)
-FILES = ("files", "starts_file")
-EXCHANGES = ("exchanges", "neighbours")
-PROBES = ("probes", "looks_at")
+COMPLETES = (
+    *(CallClass.WAIT_ONE, CallClass.WAIT_ALL, CallClass.WAIT_ANY, CallClass.WAIT_SOME),
+    *(CallClass.TEST_ONE, CallClass.TEST_ALL, CallClass.TEST_ANY, CallClass.TEST_SOME),
+)
+FILES = (CallClass.FILE_IO, CallClass.FILE_IO_REQUEST)
+EXCHANGES = (CallClass.SENDRECV, CallClass.NEIGHBOR_COLLECTIVE)
+PROBES = (CallClass.PROBE, CallClass.IPROBE)
 RECEIVES = (
-    *("receives", "takes", "awaits", "looks", "looks_for", "accesses"),
+    *(CallClass.RECV, CallClass.RECV_MATCHED, CallClass.IMPROBE),
+    *(CallClass.WIN_WAIT, CallClass.WIN_START, CallClass.FLAG_TEST),
     *PROBES,
     *EXCHANGES,
     *COMPLETES,
 )
-"""Classes of calls, as in the C source: collectives in which not all wait for all, of no event, of
-files, that complete requests, that send and block, that send and receive at once, that find a
-message and leave it there, and that need what a neighbour sent. All others send, reduce or post, by
+"""Classes of calls: collectives in which not all wait for all, of no event, of files, that complete
+requests, that send and receive at once, that find a message and leave it there, and that need what
+a neighbour sent. All others send, reduce or post, by
 their phase."""
 LATE = "collectives were completed in another order than they were started"
 
@@ -65,7 +68,7 @@ def events_of_bodies(
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     calls: NDArray[np.void],
-    classes: tuple[str, ...],
+    classes: tuple[CallClass, ...],
     ranks: Mapping[int, int] | None = None,
     summed: NDArray[np.bool_] | None = None,
 ) -> tuple[RankEvents | None, str]:
@@ -76,7 +79,7 @@ def events_of_bodies(
     begin, end : int64 array, shape (body,), nanoseconds
     calls : structured array, shape (call,)
         MPI intervals in the order of time; perhaps with a ``context`` and a ``function`` each.
-    classes : tuple of str
+    classes : tuple of CallClass
         Of MPI calls, by their number in the records.
     ranks : mapping of int to int, optional
         The ranks of the run by their number in MPI_COMM_WORLD; None: they are the same.
@@ -199,7 +202,7 @@ def events_of_bodies(
 
 
 def messages_of(
-    calls: NDArray[np.void], classes: tuple[str, ...], ranks: Mapping[int, int] | None
+    calls: NDArray[np.void], classes: tuple[CallClass, ...], ranks: Mapping[int, int] | None
 ) -> tuple[NDArray[np.void], NDArray[np.void]]:
     """Return the messages that calls send and receive, and the calls without those between them.
 
@@ -297,7 +300,7 @@ class EventsInParts:
 
 
 def among(
-    calls: NDArray[np.void], classes: tuple[str, ...], wanted: tuple[str, ...]
+    calls: NDArray[np.void], classes: tuple[CallClass, ...], wanted: tuple[CallClass, ...]
 ) -> NDArray[np.bool_]:
     """Return which calls are of certain classes: bool, shape (call,)."""
     by_number = np.array([each in wanted for each in classes], np.bool_)
@@ -305,7 +308,7 @@ def among(
 
 
 def kinds_of_calls(
-    calls: NDArray[np.void], classes: tuple[str, ...]
+    calls: NDArray[np.void], classes: tuple[CallClass, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the events that MPI calls are part of, by their class and phase.
 
@@ -324,7 +327,7 @@ def kinds_of_calls(
     idle = among(calls, classes, NO_EVENTS)
     idle |= (calls["flags"] & (Flag.INCOMPLETE | Flag.ALONE | Flag.OWN)) != 0
     completes = among(calls, classes, COMPLETES)
-    sends = among(calls, classes, SENDS) & (phase == HALO)
+    sends = among(calls, classes, (CallClass.SEND,)) & (phase == HALO)
     exchanges = among(calls, classes, EXCHANGES) & (phase == HALO)
     idle |= completes & (phase == WAIT) & (count == 0)
     kind = np.select(

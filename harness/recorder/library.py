@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from functools import cache
 from typing import Any
 
@@ -79,6 +79,62 @@ class Flag(IntFlag):
     """It is no call, but a further message of the call whose record follows."""
     SENT = 128
     """Its message is one that was sent."""
+
+
+class CallClass(IntEnum):
+    """What an MPI call does; ``calls.def`` says which is which."""
+
+    SEND = 0
+    RECV = 1
+    PROBE = 2
+    FLAG_TEST = 3
+    IMPROBE = 4
+    IPROBE = 5
+    SENDRECV = 6
+    PREADY = 7
+    NEIGHBOR_COLLECTIVE = 8
+    ISEND = 9
+    IRECV = 10
+    INEIGHBOR_COLLECTIVE = 11
+    SEND_INIT = 12
+    PSEND_INIT = 13
+    RECV_INIT = 14
+    NEIGHBOR_COLLECTIVE_INIT = 15
+    COLLECTIVE = 16
+    COLLECTIVE_TO_ROOT = 17
+    COLLECTIVE_FROM_ROOT = 18
+    SCAN = 19
+    GROUP_COLLECTIVE = 20
+    WIN_FENCE = 21
+    COMM_CREATE = 22
+    WIN_FREE = 23
+    COMM_FREE = 24
+    ICOLLECTIVE = 25
+    ICOLLECTIVE_FROM_ROOT = 26
+    ICOLLECTIVE_TO_ROOT = 27
+    COLLECTIVE_INIT = 28
+    RECV_MATCHED = 29
+    WIN_WAIT = 30
+    IRECV_MATCHED = 31
+    ISENDRECV = 32
+    START = 33
+    STARTALL = 34
+    WAIT_ONE = 35
+    WAIT_ALL = 36
+    WAIT_ANY = 37
+    WAIT_SOME = 38
+    TEST_ONE = 39
+    TEST_ALL = 40
+    TEST_ANY = 41
+    TEST_SOME = 42
+    GET_STATUS = 43
+    REQUEST_FREE = 44
+    RMA = 45
+    RMA_REQUEST = 46
+    WIN_POST = 47
+    WIN_START = 48
+    FILE_IO = 49
+    FILE_IO_REQUEST = 50
 
 
 @cache
@@ -168,8 +224,13 @@ def clock_source() -> str:
 PHASES = ("halo", "wait", "post", "unclassified")
 """The phases of MPI time, in the order of the C source; ``other`` fits none."""
 
-POLLING = ("looks", "asks", "tests_")
-"""How the classes of calls begin that ask and do not wait."""
+POLLING = frozenset(
+    (
+        *(CallClass.FLAG_TEST, CallClass.IPROBE, CallClass.IMPROBE, CallClass.GET_STATUS),
+        *(CallClass.TEST_ONE, CallClass.TEST_ALL, CallClass.TEST_ANY, CallClass.TEST_SOME),
+    )
+)
+"""Classes of calls that ask and do not wait."""
 
 HEAD = [
     ("armed", "i8"),
@@ -211,12 +272,11 @@ class State:
     def polls(self) -> int:
         """Return how many calls asked whether a message or request was there, without waiting."""
         counts = zip(self._counters["call_count"].tolist(), self.call_classes, strict=True)
-        return sum(count for count, kind in counts if kind.startswith(POLLING))
+        return sum(count for count, kind in counts if kind in POLLING)
 
 
-def classes_of_calls(library: ctypes.CDLL) -> tuple[str, ...]:
-    """Return the class of every MPI call that is wrapped, as in the C source, in lower case."""
+def classes_of_calls(library: ctypes.CDLL) -> tuple[CallClass, ...]:
+    """Return the class of every MPI call that is wrapped."""
     count = ctypes.c_int32.in_dll(library, "hindmost_call_count").value
     numbers = (ctypes.c_int32 * count).in_dll(library, "hindmost_call_classes")
-    names = (ctypes.c_char_p * (max(numbers) + 1)).in_dll(library, "hindmost_class_names")
-    return tuple((names[number] or b"").decode().lower() for number in numbers)
+    return tuple(CallClass(number) for number in numbers)

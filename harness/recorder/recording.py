@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
-from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
@@ -47,7 +47,7 @@ class Recording:
         Of this rank, for instants that other ranks are to understand.
     records : structured array, shape (record,)
         See `hindmost.harness.recorder.library.RECORD`.
-    call_classes : tuple of str
+    call_classes : tuple of CallClass
         Classes of MPI calls, by their number in the records.
     counts : int64 array, shape (mark, 2)
         Instructions and cycles at each mark, -1 where they were not counted; empty if never.
@@ -89,7 +89,7 @@ class Recording:
     core_wait_s: float
     clock: CommonClock
     records: NDArray[np.void] = field(default_factory=no_records)
-    call_classes: tuple[str, ...] = ()
+    call_classes: tuple[CallClass, ...] = ()
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     foreign_calls: int = 0
     foreign_threads: int = 0

@@ -10,7 +10,7 @@ context. 0 is a context that is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
@@ -252,3 +252,27 @@ def merged(
         ),
         tuple(numbers),
     )
+
+
+def merged_over(
+    communicator: Any, ranks: Sequence[CallContexts]
+) -> tuple[CallContexts, list[NDArray[np.uint32]]]:
+    """Return one table for the ranks of all processes, and the numbers in it; collective.
+
+    Parameters
+    ----------
+    ranks : sequence of CallContexts
+        Those of this process; see `merged`.
+
+    Returns
+    -------
+    CallContexts
+        On the first process that of all, elsewhere that of the own ranks.
+    list of uint32 array, shape (context,)
+        For each rank of this process.
+    """
+    table, own = merged(ranks)
+    tables = communicator.gather(table)
+    whole, numbers = merged(tables) if tables is not None else (table, ())
+    mine = communicator.scatter(list(numbers))
+    return whole, [mine[each] for each in own]

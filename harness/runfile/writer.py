@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,10 @@ BLOCK_BYTES = 64 << 20
 """Largest block that rank 0 gathers at once."""
 
 
-Blocks = Iterable[Sequence[RankRun]]
+Blocks = Sequence[Sequence[RankRun]]
 """What the ranks of a process bring to a run file, some ranks at a time, in their order.
 
-It is gone through several times. A process with MPI has one rank, and so one block of it: only a
-process that has all ranks may have several.
+It is gone through several times. The ranks of a process follow those of the process before it.
 """
 
 
@@ -53,7 +53,7 @@ def write_run_as(
 
     Parameters
     ----------
-    blocks : iterable of sequence of RankRun
+    blocks : sequence of sequence of RankRun
         See `Blocks`.
     every : mapping of str to array, optional
         On rank 0, if the communicator contains only the kept ranks of a run: the variables of all
@@ -106,6 +106,8 @@ class RunsSeen:
     ----------
     first : RankRun
         Of the first rank.
+    blocks : list of int
+        Ranks of each block.
     sizes : list of tuple of int
         Bodies and restarts, of each rank.
     values : list of dict
@@ -119,6 +121,7 @@ class RunsSeen:
     """
 
     first: RankRun
+    blocks: list[int]
     sizes: list[tuple[int, int]]
     values: list[dict[str, Any]]
     sums: dict[str, Any]
@@ -131,10 +134,13 @@ class RunsSeen:
         """Look at all ranks of this process."""
         first: RankRun | None = None
         sizes, values, edges, events = [], [], [], EventsSeen()
+        counts: list[int] = []
         sums: dict[str, Any] = {}
         with_counts = False
-        for run in (each for block in blocks for each in block):
+        for number, run in ((at, each) for at, block in enumerate(blocks) for each in block):
             first, bodies = first or run, run.bodies
+            counts += [0] * (number + 1 - len(counts))
+            counts[number] += 1
             sizes.append((bodies.duration.size, bodies.restart_duration.size))
             values.append(values_of(run))
             for name, value in sums_of(run).items():
@@ -145,6 +151,7 @@ class RunsSeen:
         assert first is not None  # each process has a rank
         return cls(
             first=first,
+            blocks=counts,
             sizes=sizes,
             values=values,
             sums=sums,
@@ -202,16 +209,19 @@ def gather_into(
         head = (target, seen.first, edges, kinds, why_not, values, sums)
         attempt(write_head, *head, columns, every or {})
     before = 0  # ranks of this process
-    for block in blocks:
+    of_processes = communicator.allgather(seen.blocks)
+    for places in places_of_blocks(of_processes):
+        mine = places[communicator.rank]
+        block = blocks[mine.block] if mine.ranks else ()
         of_block = [
             columns_of(run, before + at, events, with_counts=with_counts)
             for at, run in enumerate(block)
         ]
-        for name in columns:
-            mine = [each[name] for each in of_block]
-            for first, rows in gathered_blocks(mine, communicator):
-                if target is not None and rows is not None:
-                    attempt(target.write_rows, name, first, rows, before)
+        for name, like in columns.items():
+            own = [each[name] for each in of_block]
+            for first, rank, rows in gathered_blocks(own, like, places, communicator):
+                if target is not None:
+                    attempt(target.write_rows, name, first, rows, rank)
         before += len(block)
         if communicator.size == 1 and failure is not None:  # nobody gathers
             break
@@ -247,7 +257,7 @@ def sums_of(run: RankRun) -> dict[str, Any]:
         "foreign_threads": run.foreign_threads,
         "polls": run.polls,
         "between_polls_s": run.between_polls_s,
-        **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
+        **({} if run.polls_by_context is None else {"context_polls": run.polls_by_context}),
     }
 
 
@@ -346,37 +356,83 @@ def columns_of(
     return {name: column for name, column in columns.items() if column is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceOfBlock:
+    """The ranks of a process that are gathered together: which block, from which rank on.
+
+    Attributes
+    ----------
+    block, first, ranks : int
+        ``ranks``: how many; 0 where the process has no such block.
+    """
+
+    block: int
+    first: int
+    ranks: int
+
+
+def places_of_blocks(of_processes: Sequence[Sequence[int]]) -> Iterator[list[PlaceOfBlock]]:
+    """Yield what each process brings, block by block.
+
+    Parameters
+    ----------
+    of_processes : sequence of sequence of int
+        Ranks of the blocks of each process.
+    """
+    firsts = list(accumulate(map(sum, of_processes), initial=0))
+    for number in range(max(map(len, of_processes))):
+        yield [
+            PlaceOfBlock(number, first + sum(ranks[:number]), sum(ranks[number : number + 1]))
+            for first, ranks in zip(firsts, of_processes, strict=False)
+        ]
+
+
 def gathered_blocks(
-    ranks: Sequence[NDArray[Any]], communicator: MPI.Intracomm
-) -> Iterator[tuple[int, NDArray[Any] | None]]:
-    """Gather rows of all ranks in steps, to bound the block on rank 0.
+    ranks: Sequence[NDArray[Any]],
+    like: NDArray[Any],
+    places: Sequence[PlaceOfBlock],
+    communicator: MPI.Intracomm,
+) -> Iterator[tuple[int, int, NDArray[Any]]]:
+    """Gather rows of some ranks of all processes in steps, to bound the block on rank 0.
 
     Parameters
     ----------
     ranks : sequence of arrays, shape (row, ...), one for each rank of this process
+    like : array, shape (row, ...)
+        Of any rank.
+    places : sequence of PlaceOfBlock
+        Of each process.
 
     Yields
     ------
-    int
-        The first row of the block.
-    array or None, shape (row, rank, ...)
-        The block on rank 0, None elsewhere.
+    int, int
+        The first row and the first rank of a block; on rank 0 only.
+    array, shape (row, rank, ...)
     """
-    one, count = ranks[0], len(ranks) * communicator.size
-    row_bytes = one.itemsize * int(np.prod(one.shape[1:], dtype=np.int64)) * count
+    count = sum(each.ranks for each in places)
+    ends = list(accumulate(each.ranks for each in places))
+    # Neighbouring ranks are written together.
+    joints = [
+        at
+        for at, (one, other) in enumerate(pairwise(places), 1)
+        if one.first + one.ranks != other.first
+    ]
+    borders = [0, *(ends[at - 1] for at in joints), count]
+    firsts = [places[at].first for at in (0, *joints)]
+    row_bytes = like.itemsize * int(np.prod(like.shape[1:], dtype=np.int64)) * count
     rows = max(1, BLOCK_BYTES // row_bytes)
-    for first in range(0, len(one), rows):
-        part = np.stack([each[first : first + rows] for each in ranks])
-        whole = (
-            np.empty((communicator.size, *part.shape), part.dtype)
-            if communicator.rank == 0
-            else None
-        )
-        communicator.Gather(part, whole, root=0)
-        yield (
-            first,
-            None if whole is None else np.moveaxis(whole.reshape(count, *part.shape[1:]), 0, 1),
-        )
+    for first in range(0, len(like), rows):
+        shape = like[first : first + rows].shape
+        part = np.empty((len(ranks), *shape), like.dtype)
+        for at, each in enumerate(ranks):
+            part[at] = each[first : first + rows]
+        whole = np.empty((count, *shape) if communicator.rank == 0 else 0, like.dtype)
+        size = int(np.prod(shape, dtype=np.int64))
+        communicator.Gatherv(part, [whole, [each.ranks * size for each in places]], root=0)
+        if communicator.rank == 0:
+            for rank, (begin, end) in zip(firsts, pairwise(borders), strict=True):
+                if end > begin:
+                    yield first, rank, np.moveaxis(whole[begin:end], 0, 1)
 
 
 def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:

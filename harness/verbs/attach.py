@@ -9,7 +9,6 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,19 +42,14 @@ from hindmost.harness.attach.program import (
     release_signals,
     run_program,
 )
-from hindmost.harness.launch import assigned_rank
+from hindmost.harness.launch import assigned_rank, check_size
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
 if TYPE_CHECKING:
-    from hindmost.harness.attach.borders import NodeBorders
-    from hindmost.harness.attach.stop import StopRequest
+    from hindmost.harness.attach.limit import StopRequest
 
-POLL_S, WATCH_POLL_S = 0.02, 0.25
-"""How often a program is looked at that has to be told to stop, and others."""
-ASKS_AT = 7 * 8
-"""Where ``asks`` stands in a page; see `hindmost.harness.attach.pairs.HEAD`."""
 FIRST_NODE = "node-0000000.raw"
 """The raw file of the node of rank 0."""
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
@@ -134,8 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="keep all calls of a loop; without it, beyond 64 MB a rank the calls of most iterations "
-        "are summed by phase",
+        help="keep all calls of a loop; else, beyond 64 MB a rank, sums of those of most iterations",
     )
     parser.add_argument(
         "--inject",
@@ -162,7 +155,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-before",
         default="",
         metavar="TIME",
-        help="time after which the program must have ended, as 2h (the end of its Slurm job)",
+        help="time after which the program must have ended, as 2h (the end of its job)",
     )
     stop.add_argument(
         "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"
@@ -172,7 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--end-takes",
         default="",
         metavar="TIME",
-        help="time to keep free for the end of the program, beside a checkpoint (30s)",
+        help="time to keep free for the end of the program (as in its last run, else 30s)",
     )
     parser.add_argument(
         "--mpicc",
@@ -332,14 +325,17 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         settings = settings.with_name(f"{settings.stem}-{own}{SETTINGS_SUFFIX}")
     told = settings.with_name(f"{settings.stem}-{own}.status")
     stop = stop_request(arguments)
-    pages = TemporaryDirectory(prefix="hindmost-")
+    pages = TemporaryDirectory(prefix="hindmost-", ignore_cleanup_errors=True)
     try:
         library = prepare(arguments, settings, pages.name)
         told.touch(mode=0o600)
         told.write_text(owner_line())
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        ended = run_in_time(program, {**original, **added}, blocked, told, Path(pages.name), stop)
+        environment = {**original, **added}
+        ended = run_watched(
+            program, environment, blocked, told, Path(pages.name), arguments, stop
+        )
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
@@ -359,66 +355,41 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
 
 def stop_request(arguments: argparse.Namespace) -> StopRequest | None:
     """Return how the program is to be told to stop; None if it is not to be."""
-    from hindmost.harness.attach.stop import StopRequest
+    from hindmost.harness.attach.limit import StopRequest
 
     return StopRequest.of(
         arguments.stop_before, arguments.signal, arguments.stop_file, arguments.end_takes
     )
 
 
-def run_in_time(
+def run_watched(
     program: list[str],
     environment: dict[str, str],
     blocked: set[signal.Signals],
     told: Path,
     pages: Path,
+    arguments: argparse.Namespace,
     request: StopRequest | None,
 ) -> Ended:
-    """Run the program and follow its loops; tell it to stop in time, if that is asked for."""
+    """Run the program and watch it; tell it to stop before its time is up, if that is asked for."""
+    from hindmost.harness.attach.borders import NodeBorders
+    from hindmost.harness.attach.pairs import PairsPage
+    from hindmost.harness.attach.stop import POLL_S, ProgramWatch
 
     def raw_file() -> Path | None:
         processes = read_outcome(told).processes
         return processes[0].folder / FIRST_NODE if processes else None
 
-    polls = [borders_of(pages, raw_file)]
-    if request is not None:
-        from hindmost.harness.attach.pairs import PairsPage
-        from hindmost.harness.attach.stop import StopInTime
-
-        page = PairsPage(pages / "0")
-        watch = StopInTime(request=request, page=page, say=warn, raw_file=raw_file)
-        polls.append(watch.poll)
+    watch = ProgramWatch(PairsPage(pages / "0"), request, warn, raw_file, arguments.out)
+    borders = NodeBorders(pages, raw_file)
 
     def poll() -> None:
-        for look in polls:
-            look()
+        watch.poll()
+        borders.poll()
 
-    ended = run_program(program, environment, blocked, poll, POLL_S if request else WATCH_POLL_S)
-    if request is not None:
-        watch.end(ended.status)
+    ended = run_program(program, environment, blocked, poll, POLL_S)
+    watch.end(ended.status)
     return ended
-
-
-def borders_of(pages: Path, raw_file: Callable[[], Path | None]) -> Callable[[], None]:
-    """Return what looks once whether ranks ask for their loops; few programs are so long."""
-    known: list[NodeBorders] = []
-
-    def poll() -> None:
-        if not known and any(map(has_asked, pages.iterdir())):
-            from hindmost.harness.attach.borders import NodeBorders
-
-            known.append(NodeBorders(pages, raw_file))
-        for borders in known:
-            borders.poll()
-
-    return poll
-
-
-def has_asked(page: Path) -> bool:
-    """Tell whether a rank asks for its loop in its page."""
-    with page.open("rb") as file:
-        file.seek(ASKS_AT)
-        return any(file.read(8))
 
 
 def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int:
@@ -457,10 +428,25 @@ def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     from hindmost.harness.attach.convert import convert_all
     from hindmost.harness.attach.raw import SUFFIX
     from hindmost.harness.attach.settings import iteration_call
+    from hindmost.harness.mpi import start
+    from hindmost.harness.rank_failures import perform_together
+    from hindmost.harness.runfile.provenance import mpi_library
 
     if out is None:
         out = folder.parent if folder.name.endswith(SUFFIX) else folder
     call = iteration_call(iterate_at) if iterate_at else None
-    for file in convert_all(folder, out, warn, call):
-        write_lines(str(file))
-    return 0
+    mine = assigned_rank()
+    if mine.size == 1:
+        for file in convert_all(folder, out, warn, call):
+            write_lines(str(file))
+        return 0
+    communicator = start()
+    check_size(communicator.size, mpi_library(), mine)
+
+    def perform_on_all() -> int:
+        files = convert_all(folder, out, warn, call, communicator)
+        if communicator.rank == 0:
+            write_lines(*map(str, files))
+        return 0
+
+    return perform_together(communicator.Dup(), perform_on_all)

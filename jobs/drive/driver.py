@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hindmost.files import append_line, read_bytes, reason
+from hindmost.harness.batch_job import JOB_VARIABLES, job_left_s
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.durable import DISK_FULL, locked
 from hindmost.jobs.core.plan import Allocation
@@ -20,14 +21,10 @@ from hindmost.jobs.drive.process import PATIENCE_S, Signals
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
-from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.statuses import A_FINDING, WORK_IS_LEFT
 
 GRACE_S = 10.0
 """Between TERM and KILL; enough for a rank to write its file."""
-JOB_VARIABLES = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "local": "HINDMOST_JOB_ID"}
-"""The variable in which a job finds its id."""
-END_VARIABLE = "SLURM_JOB_END_TIME"
 
 
 class Log:
@@ -84,8 +81,7 @@ def drive(
             nodes=nodes_here(scheduler),
             script_sha256=sha256(read_bytes(script)).hexdigest() if script.is_file() else "",
             launcher=launcher,
-            end_s=end_s
-            or end_here(allocation.walltime_s, ask=lambda: SCHEDULERS[scheduler].left_s(job)),
+            end_s=end_s or end_here(allocation.walltime_s),
             signals=signals,
             grace_s=grace_s,
         )
@@ -141,12 +137,7 @@ def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], No
     return "no run remains to start"
 
 
-def end_here(
-    walltime_s: float,
-    environment: Mapping[str, str] = os.environ,
-    *,
-    ask: Callable[[], float | None] = lambda: None,
-) -> float:
+def end_here(walltime_s: float, environment: Mapping[str, str] = os.environ) -> float:
     """Return the end of the allocation around this process, on its monotonic clock.
 
     The scheduler's answer counts, since a person may have edited the script; without one, the end
@@ -157,12 +148,8 @@ def end_here(
     ----------
     walltime_s : float
         From the plan.
-    ask : callable
-        Asks the scheduler for the remaining seconds, where the environment lacks the end (older
-        Slurm, PBS); returns None without an answer.
     """
-    end = environment.get(END_VARIABLE, "")
-    left_s = int(end) - time.time() if end.isdecimal() else ask()
+    left_s = job_left_s(environment)
     if left_s is None:
         left_s = walltime_s - process_age_s()
     return time.monotonic() + left_s

@@ -33,8 +33,9 @@ from typing import Any
 
 from hindmost.errors import MissingError
 from hindmost.files import read_text, user_folder, write_atomically
+from hindmost.harness.batch_job import CALL_LIMIT_S, call
 from hindmost.jobs.core.durable import is_locked, locked
-from hindmost.jobs.schedulers.calls import CALL_LIMIT_S, call, environment_of_jobs
+from hindmost.jobs.schedulers.calls import environment_of_jobs
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
     Job,
@@ -122,9 +123,6 @@ class Local:
             while folders and time.monotonic() < end:
                 folders = [folder for folder in folders if is_locked(folder / "lock")]
                 time.sleep(0.05)
-
-    def left_s(self, id: str) -> None:
-        """Return None: jobs have no time limit here."""
 
 
 def state_folder() -> Path:

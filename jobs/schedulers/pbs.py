@@ -13,14 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.harness.launch import process_age_s
+from hindmost.harness.batch_job import Answer, call
 from hindmost.jobs.core.values import fill
-from hindmost.jobs.schedulers.calls import (
-    Answer,
-    call,
-    environment_of_jobs,
-    not_submitted,
-)
+from hindmost.jobs.schedulers.calls import environment_of_jobs, not_submitted
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
     Job,
@@ -136,20 +131,6 @@ class Pbs:
                     f"{answer.complaint}. Try again, or ask the administrators of PBS, who may "
                     "use 'qdel -x' and 'qdel -W force'."
                 )
-
-    def left_s(self, id: str) -> float | None:
-        """Return the seconds until the end of a running job; None if PBS does not tell."""
-        if not _ID.fullmatch(id):  # the driver was started by hand
-            return None
-        try:
-            answer = call("qstat", "-f", "-F", "json", id)
-            told = _facts(answer, id) or {}
-            limit_s = parse_duration(told["Resource_List"]["walltime"])
-            used = told.get("resources_used", {}).get("walltime", "00:00:00")
-            # PBS updates the used time rarely; this process is as old as the script.
-            return limit_s - max(parse_duration(used), process_age_s())
-        except (MissingError, KeyError, TypeError, AttributeError, ValueError):
-            return None
 
 
 def _look(id: str) -> Job:

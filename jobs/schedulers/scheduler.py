@@ -103,9 +103,6 @@ class Scheduler(Protocol):
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs; ended ones are ignored."""
 
-    def left_s(self, id: str) -> float | None:
-        """Return the seconds until the end of a running job; None if unknown."""
-
 
 def states_by_word(words: Mapping[JobState, str]) -> dict[str, JobState]:
     """Return the state that each of a scheduler's words means."""

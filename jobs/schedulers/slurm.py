@@ -14,13 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.errors import MissingError
-from hindmost.jobs.schedulers.calls import (
-    Answer,
-    batches,
-    call,
-    environment_of_jobs,
-    not_submitted,
-)
+from hindmost.harness.batch_job import Answer, call
+from hindmost.jobs.schedulers.calls import batches, environment_of_jobs, not_submitted
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
     Job,
@@ -126,25 +121,6 @@ class Slurm:
                 raise MissingError(
                     f"scancel: {denied[0].strip()}. Try again, or ask the administrators of Slurm."
                 )
-
-    def left_s(self, id: str) -> float | None:
-        """Return the seconds until the end of a running job; None if Slurm does not tell."""
-        if not id.isdigit():  # the driver was started by hand
-            return None
-        words = ("--noheader", f"--jobs={id}", "--format=%L")
-        try:
-            return _seconds(call("squeue", *words).out.strip())
-        except MissingError:
-            return None
-
-
-def _seconds(left: str) -> float | None:
-    """Read ``[[D-]HH:]MM:SS``; None for Slurm's words, such as UNLIMITED."""
-    found = re.fullmatch(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d\d)", left)
-    if found is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def _matters(complaint: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEAST_BYTES = 1 << 20
+MIN_BYTES = 1 << 20
 """Less is a log."""
 CHECKPOINT_SHARE = 0.5
 """A write of at least this share of the largest is a checkpoint; others are output."""
@@ -14,19 +14,37 @@ RESERVE = 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointSeen:
-    """A write of an iteration: bytes, and how much longer the iteration was, in seconds."""
+    """A write of an iteration.
 
+    Attributes
+    ----------
+    ended_s : float
+        When the iteration ended.
+    written_bytes : int
+    extra_s : float
+        How much longer the iteration was.
+    """
+
+    ended_s: float
     written_bytes: int
     extra_s: float
 
 
 class CheckpointsSeen:
-    """The checkpoints among the iterations so far."""
+    """The checkpoints among the iterations so far.
+
+    Attributes
+    ----------
+    writes : tuple of CheckpointSeen
+        The last ones, at most 100.
+    """
 
     def __init__(self) -> None:
-        self._writes: list[CheckpointSeen] = []
+        self.writes: tuple[CheckpointSeen, ...] = ()
 
-    def observe(self, written_bytes: int, measured_s: float, level_s: float) -> None:
+    def observe(
+        self, written_bytes: int, measured_s: float, level_s: float, *, ended_s: float
+    ) -> None:
         """Observe an iteration.
 
         Parameters
@@ -35,23 +53,24 @@ class CheckpointsSeen:
             In it, to file systems.
         measured_s, level_s : float
             Its time, and that of iterations like it which write nothing.
+        ended_s : float
+            When it ended.
         """
-        if written_bytes < LEAST_BYTES:
+        if written_bytes < MIN_BYTES:
             return
-        most = max((write.written_bytes for write in self._writes), default=0)
+        most = max((write.written_bytes for write in self.writes), default=0)
         if written_bytes < CHECKPOINT_SHARE * most:
             return
-        seen = CheckpointSeen(written_bytes=written_bytes, extra_s=max(0.0, measured_s - level_s))
+        seen = CheckpointSeen(
+            ended_s=ended_s,
+            written_bytes=written_bytes,
+            extra_s=max(0.0, measured_s - level_s),
+        )
         least = CHECKPOINT_SHARE * max(most, written_bytes)
-        kept = [write for write in self._writes if write.written_bytes >= least]
-        self._writes = [*kept[-99:], seen]
-
-    @property
-    def count(self) -> int:
-        """How many there were; of more than 100, the last count."""
-        return len(self._writes)
+        kept = [write for write in self.writes if write.written_bytes >= least]
+        self.writes = (*kept[-99:], seen)
 
     @property
     def bound_s(self) -> float:
         """What the next one takes at most, in seconds; 0 if there was none."""
-        return RESERVE * max((write.extra_s for write in self._writes), default=0.0)
+        return RESERVE * max((write.extra_s for write in self.writes), default=0.0)

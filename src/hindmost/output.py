@@ -210,11 +210,13 @@ class ProgressLine:
     ----------
     name : str
         What is worked on.
+    seen : bool
+        Whether this process is the one that shows it.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, seen: bool = True) -> None:
         self._name = name
-        self._seen = sys.stderr.isatty()
+        self._seen = seen and sys.stderr.isatty()
         self._next_s = time.monotonic() + QUIETLY_S
         self._shown = False
 

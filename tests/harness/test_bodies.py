@@ -6,30 +6,31 @@ import pytest
 from hindmost.harness.krylov.recorded import CommonMarks, residual_norms
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.clock import own_clock
-from hindmost.harness.recorder.library import RECORD, Flag
+from hindmost.harness.recorder.library import RECORD, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.models.events import EventKind
 
 CLASSES = (
-    "meets", "starts_meeting", "waits_one", "starts_all", "waits_all", "files", "exchanges",
-    "looks", "sends",
-)  # fmt: skip
+    *(CallClass.COLLECTIVE, CallClass.ICOLLECTIVE, CallClass.WAIT_ONE, CallClass.STARTALL),
+    *(CallClass.WAIT_ALL, CallClass.FILE_IO, CallClass.SENDRECV, CallClass.FLAG_TEST),
+    CallClass.SEND,
+)
 INTERVALS = {
-    "halo": ("starts_all", 0, 0, 0),
-    "halo-end": ("waits_all", 0, 0, 0),
-    "exchange": ("exchanges", 0, 0, 0),
-    "send": ("sends", 0, 0, 0),
-    "probe": ("looks", 0, Flag.INCOMPLETE, 0),
-    "reduce": ("meets", 1, 0, 0),
-    "part": ("meets", 1, Flag.PART, 0),
-    "alone": ("meets", 1, Flag.ALONE, 0),
-    "wait": ("waits_one", 1, 0, 1),
-    "wait-two": ("waits_all", 1, 0, 2),
-    "wait-late": ("waits_one", 1, Flag.LATE, 1),
-    "mixed": ("waits_all", 0, 0, 1),
-    "post": ("starts_meeting", 2, 0, 1),
-    "other": ("files", 3, 0, 0),
+    "halo": (CallClass.STARTALL, 0, 0, 0),
+    "halo-end": (CallClass.WAIT_ALL, 0, 0, 0),
+    "exchange": (CallClass.SENDRECV, 0, 0, 0),
+    "send": (CallClass.SEND, 0, 0, 0),
+    "probe": (CallClass.FLAG_TEST, 0, Flag.INCOMPLETE, 0),
+    "reduce": (CallClass.COLLECTIVE, 1, 0, 0),
+    "part": (CallClass.COLLECTIVE, 1, Flag.PART, 0),
+    "alone": (CallClass.COLLECTIVE, 1, Flag.ALONE, 0),
+    "wait": (CallClass.WAIT_ONE, 1, 0, 1),
+    "wait-two": (CallClass.WAIT_ALL, 1, 0, 2),
+    "wait-late": (CallClass.WAIT_ONE, 1, Flag.LATE, 1),
+    "mixed": (CallClass.WAIT_ALL, 0, 0, 1),
+    "post": (CallClass.ICOLLECTIVE, 2, 0, 1),
+    "other": (CallClass.FILE_IO, 3, 0, 0),
 }
 """What stands in the records of an interval: its call's class, phase, flags and count."""
 

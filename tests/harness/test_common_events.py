@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hindmost.harness.recorder.events import events_of_bodies
-from hindmost.harness.recorder.library import NOBODY, NOTED, PHASES, RECORD, Flag
+from hindmost.harness.recorder.library import NOBODY, NOTED, PHASES, RECORD, CallClass, Flag
 from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 from hindmost.harness.runfile.common_events import (
     CommonEvents,
@@ -122,7 +122,7 @@ def test_collectives_under_way(kinds: list[list[int]], pending: int) -> None:
 
 
 def test_calls_in_a_row_need_all_their_messages() -> None:
-    classes = ("waits_all", "starts_send")
+    classes = (CallClass.WAIT_ALL, CallClass.ISEND)
     calls = np.zeros(8, RECORD)
     calls["begin_ns"] = np.arange(8) * 100
     calls["end_ns"] = calls["begin_ns"] + 50
@@ -163,7 +163,9 @@ def test_a_blocking_send_needs_nobody() -> None:
     calls["what"] = [-1, -1, -1, -2, -1]
     calls["phase"][3] = PHASES.index("wait")
     calls["function"] = [7, 9, 9, 9, 9]
-    found, _ = events_of_bodies(np.array([0]), np.array([600]), calls, ("sends", "meets"))
+    found, _ = events_of_bodies(
+        np.array([0]), np.array([600]), calls, (CallClass.SEND, CallClass.COLLECTIVE)
+    )
     assert found is not None
     assert found.needs is not None
     exchange = [SEND, RECEIVE]
@@ -190,9 +192,9 @@ def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
     assert found.needs.tolist() == [[-1, 0, -1]]
 
 
-Call = tuple[str, float, list[tuple[int, int]]]
+Call = tuple[CallClass, float, list[tuple[int, int]]]
 """What a rank calls after some work: messages as the other rank and the channel."""
-CALLS = ("starts_send", "receives", "waits_all", "meets")
+CALLS = (CallClass.ISEND, CallClass.RECV, CallClass.WAIT_ALL, CallClass.COLLECTIVE)
 BODIES = 12
 
 
@@ -221,16 +223,16 @@ def made_up(seed: int, *, ranks: int, tags: int, meets: bool) -> list[list[list[
         if meets and what == "receive":
             body = min(body, BODIES - 1)
         own = calls[rank][body]
-        if what == "receive" and own and own[-1][0] != "starts_send" and draw.random() < 0.5:
+        if what == "receive" and own and own[-1][0] != CallClass.ISEND and draw.random() < 0.5:
             name, work, messages = own.pop()
-            own.append(("waits_all", work, [*messages, (other, channel)]))
+            own.append((CallClass.WAIT_ALL, work, [*messages, (other, channel)]))
             continue
-        name = "starts_send" if what == "send" else "receives"
+        name = CallClass.ISEND if what == "send" else CallClass.RECV
         own.append((name, float(draw.uniform(1e-5, 1e-4)), [(other, channel)]))
     if meets:
         for rank in calls:
             for of_body in rank:
-                of_body.append(("meets", 1e-5, []))
+                of_body.append((CallClass.COLLECTIVE, 1e-5, []))
     return calls
 
 
@@ -252,14 +254,14 @@ def run_through(
                 body, (name, work, messages) = own[at[rank]]
                 begin = clock[rank] + work * slowness[rank]
                 end = begin
-                if name == "meets":
+                if name == CallClass.COLLECTIVE:
                     there = come.setdefault(meetings[rank], {})
                     there[rank] = begin
                     if len(there) < len(calls):
                         break
                     end = max(there.values())
                     meetings[rank] += 1
-                elif name == "starts_send":
+                elif name == CallClass.ISEND:
                     for target, channel in messages:
                         sent.setdefault((rank, target, channel), []).append(begin)
                 else:
@@ -291,9 +293,9 @@ def bodies_of(done: list[tuple[int, float, float, Call]]) -> RankBodies:
         for body, begin, end, (name, _, messages) in done:
             if body != number:
                 continue
-            flags = Flag.GROUP if name != "meets" else Flag(0)
-            flags |= Flag.SENT if name == "starts_send" else Flag(0)
-            phase = 1 if name == "meets" else 0
+            flags = Flag.GROUP if name != CallClass.COLLECTIVE else Flag(0)
+            flags |= Flag.SENT if name == CallClass.ISEND else Flag(0)
+            phase = 1 if name == CallClass.COLLECTIVE else 0
             what = -1 - CALLS.index(name)
             for other, channel in messages[1:]:
                 records.append((begin, begin, what, channel, phase, flags | Flag.FURTHER, other))
@@ -304,8 +306,8 @@ def bodies_of(done: list[tuple[int, float, float, Call]]) -> RankBodies:
     noted = np.zeros(len(records), RECORD)
     for row, record in zip(noted, records, strict=True):
         row["begin_ns"], row["end_ns"] = (round(each * 1e9) for each in record[:2])
-        for name, value in zip((RECORD.names or ())[2:], record[2:], strict=True):
-            row[name] = value
+        for field, value in zip((RECORD.names or ())[2:], record[2:], strict=True):
+            row[field] = value
     # A body begins where the one before it ended: just after its last call.
     border = np.rint(begins * 1e9).astype(np.int64)
     border[1:] += 1
@@ -412,16 +414,16 @@ def test_a_rank_of_more_neighbours_than_bits() -> None:
     """Of 40 workers, each answers after another time: the last one that is needed decides."""
     workers = 40
     hand_out: list[Call] = [
-        *[("starts_send", 5e-6, [(1 + each, 0)]) for each in range(workers)],
-        ("waits_all", 1e-6, [(1 + each, 7) for each in range(workers)]),
-        ("receives", 1e-6, [(1, 8)]),
+        *[(CallClass.ISEND, 5e-6, [(1 + each, 0)]) for each in range(workers)],
+        (CallClass.WAIT_ALL, 1e-6, [(1 + each, 7) for each in range(workers)]),
+        (CallClass.RECV, 1e-6, [(1, 8)]),
     ]
     calls = [[hand_out for _ in range(BODIES)]]
     for each in range(workers):
         answers: list[Call] = [
-            ("receives", 1e-6, [(0, 0)]),
-            ("starts_send", 1e-4 + 1e-6 * ((7 * each) % workers), [(0, 7)]),
-            *([("starts_send", 1e-6, [(0, 8)])] if not each else []),
+            (CallClass.RECV, 1e-6, [(0, 0)]),
+            (CallClass.ISEND, 1e-4 + 1e-6 * ((7 * each) % workers), [(0, 7)]),
+            *([(CallClass.ISEND, 1e-6, [(0, 8)])] if not each else []),
         ]
         calls.append([answers for _ in range(BODIES)])
     done, _ = run_through(calls, [1.0] * (workers + 1))

@@ -64,9 +64,6 @@ class PretendedScheduler:
         for each in ids:
             self.set(each, JobState.CANCELLED)
 
-    def left_s(self, id: str) -> float | None:
-        return None
-
 
 def plan_of(
     commands: Sequence[Sequence[str]],

@@ -22,7 +22,8 @@ from tests.programs.attaching import (
 )
 
 import hindmost
-from hindmost.harness.attach.raw import Frame, read_program
+from hindmost.harness.attach.raw import Frame
+from hindmost.harness.attach.raw_program import read_program
 from hindmost.harness.recorder.library import Flag
 
 pytestmark = pytest.mark.mpi
@@ -57,7 +58,7 @@ def test_every_call_from_fortran_is_seen(binding: str, tmp_path: Path) -> None:
     environment = environment_for(tmp_path / "runs")
     subprocess.run(["sh", "-ec", f"{environment}\n{program}"], check=True, cwd=tmp_path)
     (folder,) = (tmp_path / "runs").glob("*.raw")
-    rank = read_program(folder).first
+    rank = read_program(folder).here[0]
     (section,) = rank.sections
     records = section.array(Frame.RECORDS)
     calls = -1 - records["what"][(records["flags"] & Flag.FURTHER) == 0]

@@ -18,7 +18,8 @@ from tests.programs.attaching import PROGRAMS, compiled, compiled_fortran, envir
 
 import hindmost
 from hindmost.harness.attach.loops import PAUSE
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import Frame, RawRank
+from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.recorder.library import Flag
 from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, line_of, merged
 from hindmost.harness.stack import current_stack
@@ -148,7 +149,7 @@ def test_chains_of_a_stripped_program(level: str, tmp_path: Path) -> None:
         words = ("-shared", "-fPIC", "-O2", f'-DPADDING="{padding}"', "-o", library, source)
         subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
         libraries.append(library)
-    raw = recorded(tmp_path, stripped, *libraries).first
+    raw = recorded(tmp_path, stripped, *libraries).here[0]
     assert raw.program.program[0] == str(stripped)
     calls = Named(raw, whole).chains()
     assert calls["main", "step", "exchange", "MPI_Sendrecv"] == 12
@@ -184,7 +185,7 @@ def test_ranks_have_the_same_contexts(tmp_path: Path) -> None:
     """Their libraries lie at other addresses."""
     program = compiled(tmp_path, "contexts", "-O2", "-ldl")
     read = recorded(tmp_path, program, ranks=2)
-    table, numbers = merged(raw.contexts for _, raw in sorted(read.ranks.items()))
+    table, numbers = merged(raw.contexts for _, raw in sorted(read.here.items()))
     assert numbers[0].tolist() == numbers[1].tolist() == list(range(table.count))
     assert table.count > 6
 
@@ -203,7 +204,7 @@ def test_chains_of_fortran(level: str, tmp_path: Path) -> None:
         " call MPI_Finalize(failed)\nend program\n"
     )
     program = compiled_fortran(tmp_path, level, "-fno-inline", "-fno-ipa-cp", source)
-    calls = Named(recorded(tmp_path, program).first, program).chains()
+    calls = Named(recorded(tmp_path, program).here[0], program).chains()
     assert calls == {("main", "MAIN__", "step_", "reduce_", "MPI_Allreduce"): 10}
 
 
@@ -222,7 +223,7 @@ def test_chains_of_mpi4py(tmp_path: Path) -> None:
     """Lines of Python stand in place of the interpreter."""
     script = tmp_path / "steps.py"
     script.write_text(MPI4PY)
-    raw = recorded(tmp_path, sys.executable, script).first
+    raw = recorded(tmp_path, sys.executable, script).here[0]
     calls = of_python(Named(raw, Path(sys.executable)).chains())
     assert calls["<module>", "step", "MPI", "MPI_Barrier"] == 5
     assert calls["<module>", "<lambda>", "MPI", "MPI_Barrier"] == 1
@@ -240,7 +241,7 @@ def test_chains_of_petsc4py(tmp_path: Path) -> None:
     """PETSc's own frames stand between the Python that called it and that which it calls."""
     script = tmp_path / "solves.py"
     script.write_text(PETSC4PY)
-    raw = recorded(tmp_path, sys.executable, script, ranks=2).first
+    raw = recorded(tmp_path, sys.executable, script, ranks=2).here[0]
     calls = of_python(Named(raw, Path(sys.executable)).chains())
     petsc = next(name for names in calls for name in names if name.startswith("libpetsc"))
     outer = ("<module>", "solve", "PETSc", petsc)
@@ -278,7 +279,7 @@ def test_a_run_file_has_the_contexts_of_its_events(tmp_path: Path) -> None:
 def test_a_program_that_is_killed_leaves_its_contexts(tmp_path: Path) -> None:
     """Those of all records that it wrote before."""
     program = compiled(tmp_path, "ends")
-    raw = recorded(tmp_path, program, "kill", "30000", status=-9).first
+    raw = recorded(tmp_path, program, "kill", "30000", status=-9).here[0]
     assert raw.end is None
     (section,) = raw.sections
     assert section.array(Frame.RECORDS).size > 10_000

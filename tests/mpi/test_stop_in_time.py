@@ -16,13 +16,16 @@ from tests.programs.attaching import ATTACH, alone, compiled
 
 import hindmost
 from hindmost.errors import UsageError
-from hindmost.harness.attach.environment import PAIRS, STATUS, variables
+from hindmost.harness.attach.environment import STATUS, variables
+from hindmost.harness.attach.limit import FLOOR_S, GIVEN, LAG, LEARNT, RESERVE, StopRequest
 from hindmost.harness.attach.outcome import read_outcome
 from hindmost.harness.attach.pairs import Handler, PairsPage
 from hindmost.harness.attach.settings import AttachRequest
-from hindmost.harness.attach.stop import END_VARIABLE, StopRequest
 from hindmost.harness.attach.watch import LoopWatcher
+from hindmost.harness.batch_job import END_VARIABLE, JOB_VARIABLES
 from hindmost.harness.recorder.build import recorder_library
+from hindmost.harness.runfile.time_left import time_use_of
+from hindmost.models.ahead.checkpoints_seen import MIN_BYTES
 
 pytestmark = pytest.mark.mpi
 
@@ -42,28 +45,64 @@ def line_of(text: str) -> int:
 def test_a_program_is_told_by_signal_file_and_answer(
     stops: Path, ranks: Ranks, tmp_path: Path
 ) -> None:
-    done = ranks(
-        2,
-        *("attach", "--out", "runs", "--stop-before", "12s", "--end-takes", "2s"),
-        *("--signal", "USR1", "--stop-file", "STOP", "--", stops),
-    )
-    assert done.returncode == 0, done.stderr
-    told = re.search(r"(\d+) steps, told by signal file asked", done.stdout)
-    assert told, done.stdout
-    assert f"by SIGUSR1 to rank 0, the file {tmp_path / 'STOP'}." in done.stderr
-    assert re.search(r"The program ended with status 0 after .* of 12\.0 s", done.stderr)
-    (path,) = (tmp_path / "runs").glob("stops-loop-p2-0.h5")
-    assert hindmost.open(path).bodies == int(told[1])
+    """The second run has learnt from the first what the end of the program takes."""
+    uses = []
+    for run, end in enumerate(("3s", "")):
+        (tmp_path / "STOP").unlink(missing_ok=True)
+        done = ranks(
+            2,
+            *("attach", "--out", "runs", "--stop-before", "10s", "--end-takes", end),
+            *("--signal", "USR1", "--stop-file", "STOP", "--", stops),
+        )
+        assert done.returncode == 0, done.stderr
+        told = re.search(r"(\d+) steps, told by signal file asked", done.stdout)
+        assert told, done.stdout
+        assert f"by SIGUSR1 to rank 0, the file {tmp_path / 'STOP'}." in done.stderr
+        recorded = hindmost.open(tmp_path / "runs" / f"stops-loop-p2-{run}.h5")
+        assert recorded.bodies == int(told[1])
+        use = time_use_of(recorded.header.spec["attached"])
+        assert use is not None
+        assert use.ending() in done.stderr
+        uses.append(use)
+    for use in uses:
+        assert use.limit_s == pytest.approx(10.0)
+        assert use.stop is not None
+        assert use.status == 0
+        assert all(write.written_bytes >= MIN_BYTES for write in use.checkpoints)
+        assert [point.iteration for point in use.band] == sorted(
+            {point.iteration for point in use.band}
+        )
+        assert use.stop.iteration <= use.iterations + 1
+        assert use.lag_seen is not None
+    assert (uses[0].end_s, uses[0].end_by) == (3.0, GIVEN)
+    assert uses[1].end_by == LEARNT
+    assert uses[1].end_s == pytest.approx(RESERVE * (uses[0].end_seen_s or 0.0) + FLOOR_S)
+    assert uses[1].lag == max(LAG, uses[0].lag_seen or 0)
 
 
-def test_a_signal_without_a_handler_is_not_sent(stops: Path, ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        2,
-        *("attach", "--out", "runs", "--stop-before", "8s", "--end-takes", "2s"),
+def test_a_signal_without_a_handler_is_not_sent(stops: Path, tmp_path: Path) -> None:
+    done = alone(
+        *("--out", "runs", "--stop-before", "8s", "--end-takes", "2s"),
         *("--signal", "SIGUSR2", "--stop-file", "STOP", "--", stops),
+        folder=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert "SIGUSR2 was NOT sent, as the program has no handler for it" in done.stderr
+    without = " The program has no handler for SIGUSR2 so far; without one it is not sent."
+    watching, told = (
+        next(line for line in done.stderr.splitlines() if line.startswith(f"hindmost: {begin}"))
+        for begin in ("Watching main", "Told the program to stop")
+    )
+    assert watching.endswith(without)
+    assert told.endswith(f"by the file {tmp_path / 'STOP'}.{without}")
+
+
+def test_a_program_without_a_loop_is_told_by_its_time(tmp_path: Path) -> None:
+    (tmp_path / "once.py").write_text(WITHOUT_LOOP)
+    limit = ("--stop-before", "6s", "--end-takes", "2s", "--stop-file", "STOP")
+    done = alone("--out", "runs", *limit, "--", sys.executable, "once.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "it is told to stop after 66.7 % of its time, 4.00 s." in done.stderr
+    assert "Told the program to stop: no loop is known, and " in done.stderr
 
 
 def test_the_loop_of_time_steps_is_known_while_the_program_runs(
@@ -71,13 +110,14 @@ def test_the_loop_of_time_steps_is_known_while_the_program_runs(
 ) -> None:
     settings, status = tmp_path / "settings", tmp_path / "status"
     library = recorder_library()
-    settings.write_text(f"library {library}\n{AttachRequest(out=tmp_path / 'runs').text(None)}")
+    request = AttachRequest(out=tmp_path / "runs").text(None)
+    settings.write_text(f"library {library}\npages {tmp_path}\n{request}")
     (tmp_path / "runs").mkdir()
-    page = PairsPage(tmp_path / "page")
+    page = PairsPage(tmp_path / "0")
     environment = {**os.environ, **variables(library, settings), STATUS: str(status)}
     status.touch()
     process = subprocess.Popen(
-        [stops, "5"], env={**environment, PAIRS: str(tmp_path / "page")}, cwd=tmp_path
+        [stops, "5"], env=environment, cwd=tmp_path
     )
     watcher, deadline_s = LoopWatcher(page), time.monotonic() + PATIENCE_S
     try:
@@ -112,6 +152,16 @@ print("steps", steps)
 """
 
 
+WITHOUT_LOOP = """
+import os, time
+from mpi4py import MPI
+MPI.COMM_WORLD.barrier()
+while not os.path.exists("STOP"):
+    time.sleep(0.01)
+MPI.COMM_WORLD.allreduce(1)
+"""
+
+
 def test_python_asks_as_well(tmp_path: Path) -> None:
     (tmp_path / "loop.py").write_text(PYTHON_LOOP)
     limit = ("--stop-before", "6s", "--end-takes", "1s")
@@ -138,7 +188,8 @@ def test_without_hindmost_nobody_stops_a_program() -> None:
 def test_what_cannot_be_done_is_refused(
     asked: tuple[str, str, str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(END_VARIABLE, raising=False)
+    for name in (END_VARIABLE, *JOB_VARIABLES.values()):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match=message):
         StopRequest.of(*asked)
 

@@ -1,19 +1,22 @@
 """Run files of hindmost as a history: every run is an observation.
 
 A case is a solver on a workload with its configuration, and a machine is the cluster that the
-scheduler names, or the host. The timers are the solve (the slowest rank's), the median iteration
-and the mean of every phase in an iteration; those are parts of the solve. The median iteration and
-the phases are those of the rank with most; for a run with full records of some ranks, the median
-iteration is of these only, and a remark says so. The standard errors of the solve and of the median
-iteration come from stretches of the run, so that serial correlation counts; they know nothing of
-differences between runs. The measured software is the commit of the
-repository around the run, and the version of PETSc. An incomplete run is a failed one.
+scheduler names, or the host. The timers are the solve (the slowest rank's), the median iteration,
+the mean of every phase in an iteration, the work of every stretch between two calls of MPI (see
+`RunParts`), and instructions where they were counted; all are parts of the solve. The median
+iteration and the phases are those of the rank with most; for a run with full records of some ranks,
+the median iteration is of these only, and a remark says so. The standard errors of the solve and of
+the median iteration come from batches of iterations, so that serial correlation counts; they know
+nothing of differences between runs. The measured software is the commit of the repository around
+the run, and the version of PETSc. An incomplete run is a failed one.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,20 +25,102 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.dates import seconds_since_1970
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT, recognises
+from hindmost.analysis.readers.history import Circumstances
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
 from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
-from hindmost.analysis.runs.configuration import name_of
+from hindmost.analysis.runs.cache import cached
+from hindmost.analysis.runs.configuration import (
+    OF_MACHINE,
+    STRUCTURE,
+    configuration,
+    name_of,
+)
+from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.read import incomplete
+from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.text import counted
 
 SOLVE = "solve"
 ITERATION = "iteration"
+INSTRUCTIONS, PER_CYCLE = "instructions", "instructions per cycle"
+LONGEST, MEAN = ", longest rank", ", mean of ranks"
+DISTURBANCES = "work beyond the quickest iterations"
+"""Names of timers; the work of a stretch has two, see `RunParts`."""
 BATCHES = 10
 FEWEST_IN_BATCH = 4
+OF_MACHINE_NOW = ("host", "cpu_model", "kernel", "governor", "clock_source", "smt_active")
+"""Parts of the environment that say on what a run was."""
+_LINE = re.compile(r":\d+\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """The work of an iteration by stretch, as nights compare it: in its quickest iterations.
+
+    The quickest are those of the parts of the run, on average, with what comes back by count: work
+    may grow, but a disturbance is not in it; see `hindmost.models.ranks.culprit`.
+
+    Attributes
+    ----------
+    names : list of str
+        Without lines, which move when a program is edited.
+    places : list of str
+        The same with lines.
+    longest_s, mean_s : list of float, seconds
+        Of the rank with most, and of all ranks.
+    ranks : list of int
+        The rank with most.
+    beyond_s : float, seconds
+        All other work of an iteration, the mean of the ranks.
+    """
+
+    names: list[str]
+    places: list[str]
+    longest_s: list[float]
+    mean_s: list[float]
+    ranks: list[int]
+    beyond_s: float
+
+
+def parts_of(run: Run) -> RunParts:
+    """Return the work of the stretches that matter; none if the run does not know its calls."""
+    stretches = stretches_of(run)
+    whole_s = sum(float(each.work_s.sum()) for each in stretches)
+    chosen = [each for each in stretches if each.work_s.sum() >= WORTH_SAYING * whole_s]
+    chosen.sort(key=str)
+    parts = RunParts(names=[], places=[], longest_s=[], mean_s=[], ranks=[], beyond_s=0.0)
+    quick_s = 0.0
+    for each in chosen:
+        quickest = each.quickest
+        work_s = quickest.part_s.mean(axis=0) + quickest.recurring_s
+        name, rank = _LINE.sub(")", str(each)), int(work_s.argmax())
+        again = sum(other.partition(" #")[0] == name for other in parts.names)
+        parts.names.append(f"{name} #{again + 1}" if again else name)
+        parts.places.append(str(each))
+        parts.longest_s.append(float(work_s[rank]))
+        parts.mean_s.append(float(work_s.mean()))
+        parts.ranks.append(int(run.kept_ranks[rank]))
+        quick_s += float(work_s.mean())
+    if not chosen:
+        return parts
+    beyond_s = whole_s / run.columns / run.bodies - quick_s
+    return RunParts(
+        names=parts.names,
+        places=parts.places,
+        longest_s=parts.longest_s,
+        mean_s=parts.mean_s,
+        ranks=parts.ranks,
+        beyond_s=max(beyond_s, 0.0),
+    )
+
+
+def work_of(stretch: str, which: str) -> str:
+    """Return the timer of the work of a stretch: `LONGEST` or `MEAN`."""
+    return f"work {stretch}{which}"
 
 
 def _machine(run: Run) -> str:
@@ -49,6 +134,40 @@ def _machine(run: Run) -> str:
 def case_of(run: Run) -> str:
     """Return the name of the case that a run is of."""
     return Group((run,), name_of(run)).title
+
+
+def circumstances_of(run: Run, parts: RunParts) -> Circumstances:
+    """Return what else is known of a run: what was asked, of which machine and libraries."""
+    header, given = run.header, configuration(run)
+    machine = header.environment.get("machine")
+    packages = header.environment.get("packages")
+    loop = given.pop("loop", "")
+    asked = ("workload", "solver", "ranks", "origin")
+    question = [*(given.pop(name, "") for name in asked), _LINE.sub(")", loop)]
+    measured = ("iterations", *OF_MACHINE, *STRUCTURE)
+    software = {"MPI": header.mpi_library, "Python": header.environment.get("python")}
+    software |= {"PETSc": header.environment.get("petsc")}
+    software |= packages if isinstance(packages, dict) else {}
+    known = machine if isinstance(machine, dict) else {}
+    hosts = given.get("hosts")
+    return Circumstances(
+        question=" ".join(question),
+        inputs={name: value for name, value in given.items() if name not in measured},
+        machine={name: str(known[name]) for name in OF_MACHINE_NOW if known.get(name)}
+        | ({"host": hosts} if hosts else {}),
+        software={name: str(value) for name, value in software.items() if value},
+        place=loop,
+        iterations=header.iterations,
+        ranks=header.ranks,
+        longest={
+            work_of(name, LONGEST): rank
+            for name, rank in zip(parts.names, parts.ranks, strict=True)
+        },
+        places={
+            work_of(name, LONGEST): place
+            for name, place in zip(parts.names, parts.places, strict=True)
+        },
+    )
 
 
 def _commits(run: Run) -> dict[str, str]:
@@ -92,7 +211,7 @@ def _errors(run: Run) -> dict[str, StandardError]:
     }
 
 
-def _work(run: Run, parts: list[str]) -> dict[str, str]:
+def _times_of(run: Run, parts: list[str]) -> dict[str, str]:
     """Return what the timers are times of, where the person who recorded the run chose it."""
     ending, each = Ending.of(run.header), run.header.calls_of_iteration
     work = dict.fromkeys((ITERATION, *parts), f"iterations of {each}") if each else {}
@@ -110,25 +229,39 @@ def _scatter(of_batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     run = open_run(path)
     time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
-    case, commits = case_of(run), _commits(run)
-    session = Session(machine=_machine(run), time=time, file=str(run.path), commits=commits)
+    case = case_of(run)
     ending = Ending.of(run.header)
     shortfall = ending.shortfall if ending is not None else ""
-    if failure := shortfall if run.header.complete else incomplete(run):
+    failure = shortfall if run.header.complete else incomplete(run)
+    session = Session(machine=_machine(run), time=time, file=str(run.path), commits=_commits(run))
+    if failure:
         yield session.failed(case, failure)
         return
+    parts = cached(run, "nightly parts", {}, RunParts, lambda: parts_of(run))
+    session = replace(session, circumstances=circumstances_of(run, parts))
     if caution := kept_only(run, "median-iteration"):
         remarks.add("metrics of kept ranks only", caution)
-    parts = [name for name in run.phases if name not in (SOLVE, ITERATION)]
+    phases = [name for name in run.phases if name not in (SOLVE, ITERATION)]
     values = {SOLVE: run.solve_time_s, ITERATION: measure(run, "median-iteration")}
-    # A phase that a run does not use, as the halo on one rank, is not a measurement.
-    values |= {name: mean for name in parts if (mean := measure(run, name)) != 0.0}
+    # What a run does not use, as the halo on one rank, is not a measurement.
+    others = {name: measure(run, name) for name in phases}
+    for name, longest_s, mean_s in zip(parts.names, parts.longest_s, parts.mean_s, strict=True):
+        others |= {work_of(name, LONGEST): longest_s, work_of(name, MEAN): mean_s}
+    others[DISTURBANCES] = parts.beyond_s
+    values |= {name: value for name, value in others.items() if value > 0.0}
+    counts = run.summary.get("counted")
+    counts = counts if isinstance(counts, dict) else {}
+    instructions, cycles = (float(counts.get(name) or 0.0) for name in (INSTRUCTIONS, "cycles"))
+    if instructions > 0.0 < cycles and run.bodies:
+        values |= {INSTRUCTIONS: instructions / run.bodies, PER_CYCLE: instructions / cycles}
     yield session.result(
         case,
         values,
+        units=dict.fromkeys((INSTRUCTIONS, PER_CYCLE), ""),
         errors=_errors(run),
-        work=_work(run, parts),
-        parents=dict.fromkeys((ITERATION, *parts), SOLVE),
+        work=_times_of(run, phases),
+        parents=dict.fromkeys((name for name in values if name != SOLVE), SOLVE),
+        smaller_is_better={PER_CYCLE: False},
     )
 
 

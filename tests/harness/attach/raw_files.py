@@ -16,12 +16,12 @@ from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.reader import Run
 
 CALLS = {
-    "MPI_Allreduce": "meets",
-    "MPI_Startall": "starts_all",
-    "MPI_Waitall": "waits_all",
-    "MPI_Iallreduce": "starts_meeting",
-    "MPI_Wait": "waits_one",
-    "MPI_File_sync": "files",
+    "MPI_Allreduce": "COLLECTIVE",
+    "MPI_Startall": "STARTALL",
+    "MPI_Waitall": "WAIT_ALL",
+    "MPI_Iallreduce": "ICOLLECTIVE",
+    "MPI_Wait": "WAIT_ONE",
+    "MPI_File_sync": "FILE_IO",
 }
 HALO, WAIT, POST, OTHER = range(4)
 PHASE_OF = (WAIT, HALO, HALO, POST, WAIT, OTHER)
@@ -119,7 +119,7 @@ class Raw:
 
     def __post_init__(self) -> None:
         said = {
-            "version": 2,
+            "version": 4,
             "rank": self.rank,
             "size": self.size,
             "pid": 4_000_000 + self.rank,
@@ -129,7 +129,7 @@ class Raw:
             "petsc_version": "3.18.5",
             "scalar": "real",
             "call_names": list(CALLS),
-            "call_classes": [name.upper() for name in CALLS.values()],
+            "call_classes": list(CALLS.values()),
             "cpu": self.rank,
             "cpuset": "0-3",
             "later": "unknown keys are passed over",

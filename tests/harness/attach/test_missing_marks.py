@@ -21,14 +21,14 @@ from tests.harness.attach.raw_files import (
 import hindmost
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.missing_marks import why_nothing
-from hindmost.harness.attach.raw import RawProgram, read_program
+from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.attach.settings import AttachRequest
 
 
 def program(folder: Path, *ends: dict[str, Any], **said: Any) -> RawProgram:
     """Return a program of two ranks without sections."""
     more = ("MPI_Bcast", "MPI_Barrier", "MPI_Comm_dup")
-    names = {"call_names": [*CALLS, *more], "call_classes": [*CALLS.values(), *["meets"] * 3]}
+    names = {"call_names": [*CALLS, *more], "call_classes": [*CALLS.values(), *["COLLECTIVE"] * 3]}
     for each, facts in zip(two_ranks(**{**names, **said}), ends * (2 // len(ends)), strict=True):
         each.end(**{"solves_seen": 0, **facts}).write(folder / "app-0.raw")
     return read_program(folder / "app-0.raw")

@@ -15,7 +15,9 @@ from tests.harness.attach.raw_files import US, gmres, two_ranks
 
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
+from hindmost.files import matching, open_regular
 from hindmost.harness.attach import raw as raw_module
+from hindmost.harness.attach import raw_program
 from hindmost.harness.attach.convert import convert, convert_all, convert_finished, locked
 from hindmost.harness.runfile.reader import open_run
 
@@ -131,7 +133,8 @@ def test_what_this_user_may_not_read_is_never_called_useless(
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         return os.fdopen(os.open(path, os.O_RDONLY), "rb") if path != raw else before
 
-    monkeypatch.setattr(raw_module, "matching" if what == "folder" else "open_regular", refused)
+    monkeypatch.setattr(raw_program, "matching", refused if what == "folder" else matching)
+    monkeypatch.setattr(raw_module, "open_regular", open_regular if what == "folder" else refused)
     with pytest.raises(DataError, match="cannot be read: Permission denied") as caught:
         convert_all(raw, tmp_path)
     assert "rm -r" not in str(caught.value)

@@ -29,7 +29,8 @@ from tests.harness.attach.raw_files import (
 import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.attach.convert import convert
-from hindmost.harness.attach.raw import read_node, read_program
+from hindmost.harness.attach.raw import read_node
+from hindmost.harness.attach.raw_program import read_program
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import PYTHON
 
@@ -135,9 +136,9 @@ def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path
     assert len(convert(write_all(ranks, folder), tmp_path)) == 1
 
 
-def test_a_later_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
-    write_all(two_ranks(version=4), folder)
-    with pytest.raises(DataError, match="version 4 of raw files"):
+def test_another_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    write_all(two_ranks(version=5), folder)
+    with pytest.raises(DataError, match="version 5 of raw files"):
         convert(folder, tmp_path)
     assert folder.exists()
 

@@ -19,7 +19,7 @@ from types import ModuleType
 
 import pytest
 
-from hindmost.jobs.schedulers.calls import Answer
+from hindmost.harness.batch_job import Answer
 
 FOLDER = Path(__file__).with_name("recorded")
 Calls = dict[str, list[tuple[str, Answer]]]

@@ -10,8 +10,8 @@ import pytest
 from tests.jobs.schedulers import answers
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.harness.batch_job import Answer
 from hindmost.jobs.schedulers import pbs
-from hindmost.jobs.schedulers.calls import Answer
 from hindmost.jobs.schedulers.pbs import PBS, job
 from hindmost.jobs.schedulers.scheduler import JobState
 
@@ -112,16 +112,13 @@ def test_what_is_told_of_a_job() -> None:
 
 def test_one_runs_one_waits_one_never_was(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = SEEN["one runs, one waits, one never was"]
-    made = answers.replay(monkeypatch, pbs, seen)
+    answers.replay(monkeypatch, pbs, seen)
     ids = [PBS.submit(SCRIPT), PBS.submit(SCRIPT)]
     assert ids == ["0.n0", "1.n0"]
     found = PBS.look([*ids, "999999.n0"])
     states = [each.state for each in found.values()]
     assert states == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
     assert found["0.n0"].nodes == "n0,n1"
-    monkeypatch.setattr(pbs, "process_age_s", lambda: 10.0)
-    assert PBS.left_s("0.n0") == 590.0
-    assert {call for call, _ in seen} - set(made) == {"qstat -x -f -F json 0.n0 1.n0"}
 
 
 def test_an_answer_for_the_first_of_two_jobs_is_none_for_the_second(
@@ -197,19 +194,3 @@ def test_odd_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"Jobs": {"1.pbs-1.cluster.example": {"job_state": "R", "comment": "tab\there"}}}
     says(monkeypatch, QSTAT, json.dumps(answer).replace("\\t", "\t"))
     assert PBS.look(["1.pbs-1"])["1.pbs-1"].state is JobState.RUNNING
-
-
-def test_what_is_left_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pbs, "process_age_s", lambda: 10.0)
-    limit = {"Resource_List": {"walltime": "00:01:00"}}
-    for told, left_s in (
-        ({}, None),
-        (limit, 50.0),
-        ({**limit, "resources_used": {"walltime": "00:00:45"}}, 15.0),
-    ):
-        answer = {"Jobs": {"1.pbs-1": {"job_state": "R", **told}}}
-        says(monkeypatch, "qstat -f -F json 1.pbs-1", json.dumps(answer))
-        assert PBS.left_s("1.pbs-1") == left_s
-    says(monkeypatch, "qstat -f -F json 1.pbs-1", status=255)
-    assert PBS.left_s("1.pbs-1") is None
-    assert PBS.left_s("process-7") is None

@@ -8,7 +8,8 @@ import pytest
 from tests.jobs.schedulers import answers
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.schedulers import calls, slurm
+from hindmost.harness import batch_job
+from hindmost.jobs.schedulers import slurm
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.schedulers.slurm import SLURM, STATES, job
 
@@ -102,7 +103,6 @@ def test_one_runs_one_waits_one_never_was(monkeypatch: pytest.MonkeyPatch, accou
     why = "no such job" if accounts else "accounting storage is disabled"
     assert why in found["999999"].reason
     assert SLURM.look(["999999"])["999999"] == found["999999"]
-    assert 590.0 <= (SLURM.left_s("1") or 0.0) <= 600.0
 
 
 @both
@@ -230,7 +230,7 @@ def test_no_answer_is_an_error_and_no_state(
     with pytest.raises(MissingError, match="Unable to contact"):
         SLURM.look(["1"])
     commands(tmp_path, monkeypatch, squeue="sleep 20", sbatch="sleep 20", scancel="exec sleep 20")
-    monkeypatch.setattr(calls, "CALL_LIMIT_S", 0.2)
+    monkeypatch.setattr(batch_job, "CALL_LIMIT_S", 0.2)
     for question in (lambda: SLURM.look(["1"]), lambda: SLURM.cancel(["1"])):
         with pytest.raises(MissingError, match=r"did not answer within 0\.2 s"):
             question()
@@ -259,30 +259,3 @@ def test_scancel_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         SLURM.cancel(["1"])
     commands(tmp_path, monkeypatch, scancel=f"echo '{error}Invalid job id specified' >&2; exit 1")
     SLURM.cancel(["1"])
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("0:59", 59.0),
-        ("12:00", 720.0),
-        ("2:00:01", 7201.0),
-        ("1-02:03:04", 93784.0),
-        ("UNLIMITED", None),
-        ("NOT_SET", None),
-        ("INVALID", None),
-        ("", None),
-    ],
-)
-def test_what_is_left_of_a_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, expected: float | None
-) -> None:
-    commands(tmp_path, monkeypatch, squeue=f'test "$2" = --jobs=7 && echo "{said}"')
-    assert SLURM.left_s("7") == expected
-    assert SLURM.left_s("8") is None
-    assert SLURM.left_s("process-7") is None
-
-
-def test_no_squeue_where_the_job_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert SLURM.left_s("7") is None

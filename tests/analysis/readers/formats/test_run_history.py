@@ -35,8 +35,13 @@ def test_a_run_is_an_observation(tmp_path: Path, header: Header) -> None:
     found = {each.name.timer: each for each in history.series}
     assert {(each.name.machine, each.name.case) for each in history.series} == {("büro", CASE)}
     # The runs have no halo and post nothing.
-    assert set(found) == {"solve", "iteration", "wait", "local"}
-    assert history.parents == dict.fromkeys(("iteration", "wait", "local"), "solve")
+    counts = ("instructions", "instructions per cycle")
+    assert set(found) == {"solve", "iteration", "wait", "local", *counts}
+    assert history.parents == dict.fromkeys(("iteration", "wait", "local", *counts), "solve")
+    assert found["instructions"].values[0] == pytest.approx(
+        first["instructions"].sum() / len(first["instructions"])
+    )
+    assert not found["instructions per cycle"].smaller_is_better
     solve, iteration = found["solve"], found["iteration"]
     day_s = datetime(2026, 1, 1, 3, 4, 5, 500000, tzinfo=UTC).timestamp()
     assert solve.times.tolist() == [day_s, day_s + 86400]

@@ -1,9 +1,18 @@
-/* Solves of a PETSc program. Included once, by attached.h.
- *
- * PETSc calls the recorder at the begin and end of its events. An outermost KSPSolve is a solve; those
- * inside it are time of the outer one, counted by prefix and type. */
+#include "solves.h"
 
-enum { MOST_INNER = 32, INNER_DEPTH = 32, MOST_NONLINEAR = 16 };
+#include "classify.h"
+#include "loops.h"
+#include "petsc.h"
+#include "petsc_events.h"
+#include "rawfile.h"
+#include "recording.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+enum { MAX_INNER = 32, INNER_DEPTH = 32, MAX_NONLINEAR = 16 };
 
 /* What is read of a solve at its begin. */
 static struct {
@@ -20,7 +29,7 @@ static struct {
   void *ksp;
   int64_t count, ns;
   char prefix[128], type[32];
-} inner_solves[MOST_INNER];
+} inner_solves[MAX_INNER];
 static struct {
   int place;
   const void *frame;
@@ -28,7 +37,7 @@ static struct {
 } inner_stack[INNER_DEPTH];
 static int inner_count, inner_open;
 
-static void *nonlinear[MOST_NONLINEAR], *time_stepper;
+static void *nonlinear[MAX_NONLINEAR], *time_stepper;
 static int nonlinear_depth;
 
 /* ---- a solve ---- */
@@ -73,7 +82,7 @@ static void read_solve(void *ksp) {
   solve.norm_type = -1;
   quietly(1);
   read_communicator(ksp);
-  if (nonlinear_depth && nonlinear_depth <= MOST_NONLINEAR && petsc.SNESGetIterationNumber) {
+  if (nonlinear_depth && nonlinear_depth <= MAX_NONLINEAR && petsc.SNESGetIterationNumber) {
     solve.snes_step = 0;
     petsc.SNESGetIterationNumber(nonlinear[nonlinear_depth - 1], &solve.snes_step);
   }
@@ -105,8 +114,6 @@ static int prefix_is_chosen(void) {
   return !strncmp(solve.prefix, attached.only, size) && (!solve.prefix[size] || !strcmp(solve.prefix + size, "_"));
 }
 
-static int loop_is_open(void);
-
 /* So that each solve that is not recorded counts once, however many ranks take part. */
 static void leave_out(void *ksp) {
   MPI_Comm theirs = MPI_COMM_NULL;
@@ -126,7 +133,7 @@ static void begin_solve(void *ksp, const void *frame) {
     return;
   }
   solve.number = attached.solves++;
-  if (awaiting || stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
+  if (awaiting || session_id || loop_is_open() || attached.marking_call >= 0 || taken >= attached.most || chosen++ % attached.every) {
     leave_out(ksp);
     solve.skipped_ksp = ksp;
     return;
@@ -139,7 +146,8 @@ static void begin_solve(void *ksp, const void *frame) {
   inner_count = inner_open = 0;
   hindmost_watch_solver(ksp);
   attach_arm(solve.communicator, solve.comm_size);
-  solve.ksp = ksp; /* last: a signal's handler writes what is open */
+  solve.ksp = ksp;
+  enter_session(SOLVE);
 }
 
 /* PETSc gives them as on a command line: a word that begins with a dash and a letter is a name. */
@@ -213,6 +221,7 @@ static void write_solve(int complete, struct extent to) {
   text_add(&text, "]");
   end_section(&text, solve.communicator, 0, to, complete);
   solve.ksp = NULL;
+  leave_session();
 }
 
 static void end_solve(int complete) {
@@ -238,7 +247,7 @@ static void inner_begin(void *ksp, const void *frame) {
     const char *type = text_of(petsc.KSPGetType, ksp), *prefix = text_of(petsc.KSPGetOptionsPrefix, ksp);
     for (place = 0; place < inner_count; place++)
       if (!strcmp(inner_solves[place].type, type) && !strcmp(inner_solves[place].prefix, prefix)) break;
-    if (place == inner_count && place < MOST_INNER) {
+    if (place == inner_count && place < MAX_INNER) {
       inner_count++;
       inner_solves[place].ksp = ksp;
       inner_solves[place].count = inner_solves[place].ns = 0;
@@ -257,7 +266,7 @@ static void inner_begin(void *ksp, const void *frame) {
 static void inner_end(void) {
   if (!inner_open || --inner_open >= INNER_DEPTH) return;
   int place = inner_stack[inner_open].place;
-  if (place >= MOST_INNER) return;
+  if (place >= MAX_INNER) return;
   inner_solves[place].count++;
   inner_solves[place].ns += now() - inner_stack[inner_open].begin_ns;
 }
@@ -268,9 +277,9 @@ static void inner_end(void) {
  * what begins as high on the stack as it did is not inside it. */
 static void enter_level(int level, void *object, const void *frame) {
   if (level == SNES_LEVEL) {
-    for (int i = 0; i < nonlinear_depth && i < MOST_NONLINEAR; i++)
+    for (int i = 0; i < nonlinear_depth && i < MAX_NONLINEAR; i++)
       if (nonlinear[i] == object) nonlinear_depth = i; /* its last solve ended with an error */
-    if (nonlinear_depth < MOST_NONLINEAR) nonlinear[nonlinear_depth] = object;
+    if (nonlinear_depth < MAX_NONLINEAR) nonlinear[nonlinear_depth] = object;
     nonlinear_depth++;
   } else if (level == TS_LEVEL) {
     time_stepper = object;
@@ -286,8 +295,8 @@ static void enter_level(int level, void *object, const void *frame) {
 }
 
 static int attached_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
-  if ((unsigned)event < EVENTS && attached.on && !attached.ended && (!stretch || recording())) {
-    if (!event_known[event] && !stretch) {
+  if ((unsigned)event < EVENTS && attached.on && session_now() != ENDED && (!session_id || recording())) {
+    if (!event_known[event] && !session_id) {
       event_known[event] = 1;
       find_names();
     }
@@ -298,7 +307,7 @@ static int attached_event_begin(int event, int unused, void *a, void *b, void *c
 
 static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
   int error = hindmost_event_end(event, unused, a, b, c, d);
-  if ((unsigned)event >= EVENTS || !event_levels[event] || !attached.on || attached.ended || (stretch && !recording()))
+  if ((unsigned)event >= EVENTS || !event_levels[event] || !attached.on || session_now() == ENDED || (session_id && !recording()))
     return error;
   switch (event_levels[event]) {
   case SNES_LEVEL:
@@ -332,7 +341,7 @@ OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const c
   if (!real) real = petsc_function("PetscInitialize");
   if (!real) return 56; /* PETSC_ERR_SUP; nobody calls this without a libpetsc */
   int error = real(argc, argv, file, help);
-  if (!error) connect_petsc();
+  if (!error) connect_petsc(attached_event_begin, attached_event_end);
   return error;
 }
 
@@ -344,7 +353,7 @@ OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const c
     if (!real) real = petsc_function(#name);                                                           \
     if (!real) return 56;                                                                              \
     int error = real(a, b, c, d, e, f, g, h);                                                          \
-    connect_petsc();                                                                                   \
+    connect_petsc(attached_event_begin, attached_event_end);                                                                                   \
     return error;                                                                                      \
   }
 STARTS_PETSC(PetscInitializeNoArguments)

@@ -1,37 +1,14 @@
-/* Injected noise: detours that a rank takes on purpose, to disturb what is recorded. Included once, by
- * petsc_events.h.
- *
- * An iteration has one point at which a detour may be taken. In a solve the point is due when the monitor
- * was called with the number of an iteration for the first time. It comes at the begin of the next matrix
- * product or preconditioner of the solver itself; if there is none, at the next call of the monitor. So K
- * iterations have K points. Bodies that only fill or drain a pipeline have none, and a few points lie
- * outside of bodies: in restarts of PGMRES, and before the first body of PIPEBCGS.
- *
- * With at_calls, the points are the MPI calls of the recorded thread instead, at their begin.
- *
- * The draws depend on nothing but the stream (of seed, repeat and rank) and the number of the point, so
- * they are the same in every run. injection.py repeats them. */
+#include "inject.h"
+
+#include "clock.h"
+#include "ring.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum injection_law { NO_DETOURS, EXPONENTIAL, FIXED, TIMED };
-
-static struct {
-  int32_t law, asleep, at_calls;
-  uint64_t stream;
-  double length_ns, probability;
-  const int64_t *start_ns, *each_ns; /* TIMED: detours in the order of time, */
-  int64_t detours, span_ns, first_ns; /* repeated every span; the recording begins at first_ns in it */
-  int64_t next;                       /* TIMED: number of the next detour, over all repetitions */
-  int64_t points, total_ns;           /* so far */
-  int64_t begin_ns;                   /* of the clock of TIMED detours */
-  int32_t due, iteration;             /* iteration: of the last point */
-} injection;
-
-static void begin_injection(void) {
+static void begin_injection(int64_t begin_ns) {
   injection.points = injection.total_ns = injection.next = 0;
-  injection.begin_ns = state->begin_ns;
+  injection.begin_ns = begin_ns;
   injection.due = 0;
   injection.iteration = -1;
   while (injection.next < injection.detours && injection.start_ns[injection.next] < injection.first_ns)
@@ -40,9 +17,9 @@ static void begin_injection(void) {
 
 enum { ASLEEP = 1, AT_CALLS = 2 };
 
-/* Injects nothing (law 0), or detours of a law, from the next stretch on. The arrays must outlive it. */
+/* Injects nothing (law 0), or detours of a law, from the next session on. The arrays must outlive it. */
 void hindmost_inject(int law, int how, uint64_t stream, double length_ns, double probability,
-                     const int64_t *start_ns, const int64_t *each_ns, int64_t detours, int64_t span_ns,
+                     const int64_t *start_ns, const int64_t *lengths_ns, int64_t detours, int64_t span_ns,
                      int64_t first_ns) {
   injection.law = law;
   injection.asleep = how & ASLEEP;
@@ -51,11 +28,11 @@ void hindmost_inject(int law, int how, uint64_t stream, double length_ns, double
   injection.length_ns = length_ns;
   injection.probability = probability;
   injection.start_ns = start_ns;
-  injection.each_ns = each_ns;
+  injection.lengths_ns = lengths_ns;
   injection.detours = detours;
   injection.span_ns = span_ns;
   injection.first_ns = first_ns;
-  begin_injection();
+  begin_injection(state->begin_ns);
 }
 
 /* A number from 0 to below 1; splitmix64 of a counter. */
@@ -86,7 +63,7 @@ int64_t hindmost_next_detour(int64_t since_begin_ns) {
     for (;; injection.next++) {
       int64_t round = injection.next / injection.detours, at = injection.next % injection.detours;
       if (round * injection.span_ns + injection.start_ns[at] - injection.first_ns > since_begin_ns) return sum;
-      sum += injection.each_ns[at];
+      sum += injection.lengths_ns[at];
     }
   }
   if (injection.probability < 1.0 && injection_draw(2 * point) >= injection.probability) return 0;
@@ -96,13 +73,13 @@ int64_t hindmost_next_detour(int64_t since_begin_ns) {
 
 /* ---- attached programs ---- */
 
-enum { MOST_RANGES = 64 };
+enum { MAX_RANGES = 64 };
 static struct {
   int law, asleep, ranges;
   long long seed, length_ns, period_ns;
   double probability;
-  long long first[MOST_RANGES], last[MOST_RANGES];
-  int64_t *start_ns, *each_ns; /* detours of a trace or of a law by time, of this rank */
+  long long first[MAX_RANGES], last[MAX_RANGES];
+  int64_t *start_ns, *lengths_ns; /* detours of a trace or of a law by time, of this rank */
   int64_t detours, room, first_ns;
 } wanted; /* as the settings say */
 
@@ -114,7 +91,7 @@ static void read_injection(const char *value) {
 }
 
 static void read_injected_ranks(const char *value) {
-  if (wanted.ranges < MOST_RANGES &&
+  if (wanted.ranges < MAX_RANGES &&
       sscanf(value, "%lld %lld", &wanted.first[wanted.ranges], &wanted.last[wanted.ranges]) == 2)
     wanted.ranges++;
 }
@@ -127,13 +104,13 @@ static void read_injected_detour(const char *value) {
     int64_t room = wanted.room ? 2 * wanted.room : 256;
     int64_t *starts = realloc(wanted.start_ns, (size_t)room * sizeof *starts);
     if (starts) wanted.start_ns = starts;
-    int64_t *lengths = realloc(wanted.each_ns, (size_t)room * sizeof *lengths);
-    if (lengths) wanted.each_ns = lengths;
+    int64_t *lengths = realloc(wanted.lengths_ns, (size_t)room * sizeof *lengths);
+    if (lengths) wanted.lengths_ns = lengths;
     if (!starts || !lengths) return;
     wanted.room = room;
   }
   wanted.start_ns[wanted.detours] = start;
-  wanted.each_ns[wanted.detours++] = length;
+  wanted.lengths_ns[wanted.detours++] = length;
 }
 
 static uint64_t injection_mixed(uint64_t number) {
@@ -143,28 +120,27 @@ static uint64_t injection_mixed(uint64_t number) {
   return z ^ (z >> 31);
 }
 
-/* When the rank is known. The points of all solves and loops count on. */
+static long long injection_seed(void) { return wanted.seed; }
 static void inject_as_wanted(int64_t rank) {
-  static int64_t start_ns, each_ns;
+  static int64_t start_ns, lengths_ns;
   int chosen = wanted.ranges == 0;
   for (int i = 0; i < wanted.ranges; i++) chosen |= wanted.first[i] <= rank && rank <= wanted.last[i];
   if (!wanted.law || !chosen) return;
   uint64_t stream = injection_mixed(injection_mixed(injection_mixed((uint64_t)wanted.seed)) + (uint64_t)rank);
   if (wanted.detours) {
-    hindmost_inject(wanted.law, wanted.asleep, stream, 0.0, 1.0, wanted.start_ns, wanted.each_ns, wanted.detours,
+    hindmost_inject(wanted.law, wanted.asleep, stream, 0.0, 1.0, wanted.start_ns, wanted.lengths_ns, wanted.detours,
                     wanted.period_ns, wanted.first_ns);
     injection.begin_ns = now();
     return;
   }
-  each_ns = wanted.length_ns;
-  hindmost_inject(wanted.law, wanted.asleep, stream, (double)wanted.length_ns, wanted.probability, &start_ns, &each_ns,
+  lengths_ns = wanted.length_ns;
+  hindmost_inject(wanted.law, wanted.asleep, stream, (double)wanted.length_ns, wanted.probability, &start_ns, &lengths_ns,
                   1, wanted.period_ns, 0);
   if (wanted.law == TIMED) injection.first_ns = (int64_t)(injection_draw(0) * (double)wanted.period_ns);
   injection.begin_ns = now();
   injection.next = injection.first_ns > 0;
 }
 
-/* A solve or loop begins: what came due before it is not taken. */
 static void resume_injection(void) {
   injection.due = 0;
   injection.iteration = -1;

@@ -1,6 +1,6 @@
-/* The wrappers that the program calls instead of MPI. Included once, by recorder.c.
+/* The wrappers that the program calls instead of MPI.
  *
- * calls.h lists the calls with their classes; the macro of a class defines the wrapper. Time counts by
+ * calls.def lists the calls with their classes; the macro of a class defines the wrapper. Time counts by
  * the kind of call, wherever it is made:
  *
  *   halo          messages between two ranks and between neighbours of a topology, probes, one-sided
@@ -10,77 +10,10 @@
  *   unclassified  files, and the completion of requests that the table does not contain
  *
  * Inside the halo exchange of a PETSc solve everything is halo. */
-
-/* The call at which the iterations of an attached program end, and of these each Nth. */
-enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, and it is found later */
-static int marking_call = NO_CALL;
-static int64_t marking_nth = 1;
-static void mark_at_call(int64_t end_ns);
-static void write_due_part(int64_t end_ns);
-static inline uint32_t note_pair(int64_t begin_ns, int32_t call, int flags);
-static inline void bound_after_call(int border, int counts);
-
-/* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations
- * end at a call, those among a part of the ranks. */
-static int64_t calls_passed[CALL_COUNT], calls_of_some[CALL_COUNT];
-
-/* The call that the recorded thread is in, -1 if none, which began at the clock's last reading; the rank
- * of the program with which it exchanges a message, -1 if that is not known; and the call before. */
-static int open_call = -1, open_partner = -1, last_call = -1;
-
-static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
-                          int count) {
-  if (halo_depth > 0) phase = HALO, flags = count = 0;
-  state->phase_ns[phase] += end_ns - begin_ns;
-  state->call_count[call]++;
-  if (phase == OTHER) state->other_ns[call] += end_ns - begin_ns;
-  if (flags & INCOMPLETE && record_contexts) tables->polls[context_now]++;
-  if (!(flags & INCOMPLETE))
-    keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
-  else if (!extend(begin_ns, end_ns, phase)) {
-    idle_record = state->seen, idle_end_ns = end_ns;
-    keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
-  }
-  mpi_depth--;
-  last_call = open_call;
-  open_call = open_partner = -1;
-  uint32_t border = note_pair(begin_ns, (int32_t)call, flags);
-  bound_after_call(border != 0, border & 0xff);
-  if (marking_call == NO_CALL) return;
-  if (marking_call == FIND_CALL) write_due_part(end_ns);
-  if (flags & (PART | ALONE))
-    calls_of_some[call]++;
-  else if ((int)call == marking_call && !(flags & INCOMPLETE))
-    mark_at_call(end_ns);
-}
-
-/* A call of a thread that is not recorded. */
-static void count_foreign(void) {
-  static _Thread_local int64_t counted; /* the last stretch in which this thread was counted */
-  __atomic_fetch_add(&state->foreign_calls, 1, __ATOMIC_RELAXED);
-  if (counted != stretch) __atomic_fetch_add(&state->foreign_threads, 1, __ATOMIC_RELAXED);
-  counted = stretch;
-}
-
-/* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
- * its own public names. Calls of other threads are counted. */
-static inline __attribute__((always_inline)) int enter(enum call call) {
-  if (!stretch) {
-    int64_t before = __atomic_load_n(&calls_passed[call], __ATOMIC_RELAXED);
-    __atomic_store_n(&calls_passed[call], before + 1, __ATOMIC_RELAXED);
-    return 0;
-  }
-  if (mpi_depth) return 0;
-  if (own_stretch != stretch) {
-    count_foreign();
-    return 0;
-  }
-  if (injection.at_calls) take_detour();
-  NOTE_CONTEXT;
-  open_call = (int)call;
-  mpi_depth++;
-  return 1;
-}
+#include "classify.h"
+#include "communicators.h"
+#include "peers.h"
+#include "requests.h"
 
 /* A wrapper: `before` runs first, `after` when the call has returned without an error; it may set flags
  * and count. */
@@ -122,8 +55,8 @@ static inline void count_neighbours(int recorded, MPI_Comm c) {
   if (counts_peers(recorded)) peer_add(peer_place(c, TOPOLOGY), 1, 0);
 }
 
-static inline int peer_prepared(MPI_Comm c, int to) {
-  return to < 0 && to != TOPOLOGY ? NO_PEER : stretch && own_stretch != stretch ? NO_PLACE : peer_place(c, to);
+static inline int prepared_peer(MPI_Comm c, int to) {
+  return to < 0 && to != TOPOLOGY ? NO_PEER : session_id && own_session != session_id ? NO_PLACE : peer_place(c, to);
 }
 
 /* Whether a message is one of this rank to itself: nobody else is waited for. */
@@ -134,9 +67,10 @@ static inline int own(int recorded, MPI_Comm c, int other) {
   return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
 }
 
-#define SENDS_(name, arguments) \
+#define SEND_(name, arguments) \
   AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)), \
          count = sends(recorded, c, to, tag, &flags), HALO)
+
 /* A call that sends or receives one message, if that is known: what its record has of it. */
 static inline int of_message(int recorded, uint32_t message, int *flags) {
   if (!recorded || (message & 0xffff) == UNKNOWN_MESSAGE) return 0;
@@ -162,58 +96,60 @@ static __attribute__((noinline)) void keep_further(int64_t begin_ns, enum call c
   MPI_Status status;          \
   if (recorded && is_wild(from, tag) && z == MPI_STATUS_IGNORE) z = &status
 
-#define RECEIVES_(name, arguments)                                  \
+#define RECV_(name, arguments)                                  \
   AROUND(name, arguments, ASK_STATUS(from, tag); flags = own(recorded, c, from), \
          count = of_message(recorded, message_from(c, from, tag, z), &flags), HALO)
-#define PROBES_(name, arguments) RECEIVES_(name, arguments)
+#define PROBE_(name, arguments) RECV_(name, arguments)
+
 /* Takes a message that a probe has found. */
-#define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, count = of_message(recorded, NO_MESSAGE, &flags), HALO)
-#define AWAITS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
-#define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
-#define LOOKS_AT_(name, arguments)                                                                             \
+#define RECV_MATCHED_(name, arguments) AROUND(name, arguments, NOTHING, count = of_message(recorded, NO_MESSAGE, &flags), HALO)
+#define WIN_WAIT_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
+#define FLAG_TEST_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
+#define IPROBE_(name, arguments)                                                                             \
   AROUND(name, arguments, ASK_STATUS(from, tag), (flags = *f ? 0 : INCOMPLETE,                                 \
          count = *f ? of_message(recorded, message_from(c, from, tag, z), &flags) : 0), HALO)
-#define LOOKS_FOR_(name, arguments) LOOKS_AT_(name, arguments)
-#define EXCHANGES_(name, arguments)                                                                               \
+#define IMPROBE_(name, arguments) IPROBE_(name, arguments)
+#define SENDRECV_(name, arguments)                                                                               \
   AROUND(name, arguments, ASK_STATUS(from, rtag);                                                                 \
          (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),                                  \
          if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | flags);                      \
          count = of_message(recorded, message_from(c, from, rtag, z), &flags), HALO)
-#define FILLS_(name, arguments) AWAITS_(name, arguments)
-#define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
-#define STARTS_SEND_(name, arguments) \
+#define PREADY_(name, arguments) WIN_WAIT_(name, arguments)
+#define NEIGHBOR_COLLECTIVE_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
+#define ISEND_(name, arguments) \
   AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)),     \
-         (request_started(*q, EXCHANGE, flags, NO_MESSAGE), count = sends(recorded, c, to, tag, &flags)), HALO)
-#define STARTS_RECEIVE_(name, arguments) \
+         (request_started(*q, MESSAGE_REQUEST, flags, NO_MESSAGE), count = sends(recorded, c, to, tag, &flags)), HALO)
+#define IRECV_(name, arguments) \
   AROUND(name, arguments, flags = own(recorded, c, from),                                         \
-         receives_any(request_started(*q, EXCHANGE, flags, recorded ? message_with(c, from, tag) : UNKNOWN_MESSAGE), c, from, tag), HALO)
-#define STARTS_EXCHANGE_(name, arguments)                                                               \
+         receives_any(request_started(*q, MESSAGE_REQUEST, flags, recorded ? message_with(c, from, tag) : UNKNOWN_MESSAGE), c, from, tag), HALO)
+#define ISENDRECV_(name, arguments)                                                               \
   AROUND(name, arguments, (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),       \
-         (receives_any(request_started(*q, EXCHANGE, flags, recorded ? message_with(c, from, rtag) : UNKNOWN_MESSAGE), c, from, rtag), \
+         (receives_any(request_started(*q, MESSAGE_REQUEST, flags, recorded ? message_with(c, from, rtag) : UNKNOWN_MESSAGE), c, from, rtag), \
           count = sends(recorded, c, to, tag, &flags)), HALO)
-#define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, NO_MESSAGE), HALO)
-#define STARTS_NEIGHBOURS_(name, arguments) \
-  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0, UNKNOWN_MESSAGE), HALO)
+#define IRECV_MATCHED_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, MESSAGE_REQUEST, 0, NO_MESSAGE), HALO)
+#define INEIGHBOR_COLLECTIVE_(name, arguments) \
+  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, MESSAGE_REQUEST, 0, UNKNOWN_MESSAGE), HALO)
+
 /* Persistent requests may be older than what is recorded. */
 static inline uint32_t prepared(int recorded, MPI_Comm c, int other, int tag) {
-  return recorded || !stretch ? message_with(c, other, tag) : UNKNOWN_MESSAGE;
+  return recorded || !session_id ? message_with(c, other, tag) : UNKNOWN_MESSAGE;
 }
 
-static inline void sends_prepared(struct request *r) {
+static inline void mark_as_send(struct request *r) {
   if (r) r->sends = 1;
 }
 
-#define PREPARES_SEND_(name, arguments) \
+#define SEND_INIT_(name, arguments) \
   AROUND(name, arguments, NOTHING,      \
-         sends_prepared(request_prepared(*q, EXCHANGE, own(recorded, c, to), peer_prepared(c, to), bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
-#define PREPARES_PARTS_(name, arguments) \
+         mark_as_send(request_prepared(*q, MESSAGE_REQUEST, own(recorded, c, to), prepared_peer(c, to), bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
+#define PSEND_INIT_(name, arguments) \
   AROUND(name, arguments, NOTHING,       \
-         sends_prepared(request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
-#define PREPARES_RECEIVE_(name, arguments) \
+         mark_as_send(request_prepared(*q, MESSAGE_REQUEST, 0, prepared_peer(c, to), k * bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
+#define RECV_INIT_(name, arguments) \
   AROUND(name, arguments, NOTHING,         \
-         receives_any(request_prepared(*q, EXCHANGE, own(recorded, c, from), NO_PEER, 0, prepared(recorded, c, from, tag)), c, from, tag), HALO)
-#define PREPARES_NEIGHBOURS_(name, arguments) \
-  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0, UNKNOWN_MESSAGE), HALO)
+         receives_any(request_prepared(*q, MESSAGE_REQUEST, own(recorded, c, from), NO_PEER, 0, prepared(recorded, c, from, tag)), c, from, tag), HALO)
+#define NEIGHBOR_COLLECTIVE_INIT_(name, arguments) \
+  AROUND(name, arguments, NOTHING, request_prepared(*q, MESSAGE_REQUEST, 0, prepared_peer(c, TOPOLOGY), 0, UNKNOWN_MESSAGE), HALO)
 
 /* ---- collectives ---- */
 
@@ -250,28 +186,29 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
   return found;
 }
 
-#define MEETS_GROUP(name, arguments, rank)                                                                  \
+#define ROOTED(name, arguments, rank)                                                                  \
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = rank_of_group(recorded, c, rank, &flags)), NOTHING, WAIT)
-#define MEETS_(name, arguments)                                                                             \
+#define COLLECTIVE_(name, arguments)                                                                             \
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
          NOTHING, WAIT)
-#define CREATES_(name, arguments)                                                                           \
+#define COMM_CREATE_(name, arguments)                                                                           \
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
          number_communicator(c, *d), WAIT)
-#define MEETS_AT_ROOT_(name, arguments) MEETS_GROUP(name, arguments, root)
-#define MEETS_FROM_ROOT_(name, arguments) MEETS_GROUP(name, arguments, root)
-#define MEETS_IN_ORDER_(name, arguments) MEETS_(name, arguments)
-#define MEETS_SOME_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, WAIT)
-#define MEETS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
-#define FREES_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
-#define FREES_(name, arguments) \
+#define COLLECTIVE_TO_ROOT_(name, arguments) ROOTED(name, arguments, root)
+#define COLLECTIVE_FROM_ROOT_(name, arguments) ROOTED(name, arguments, root)
+#define SCAN_(name, arguments) COLLECTIVE_(name, arguments)
+#define GROUP_COLLECTIVE_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, WAIT)
+#define WIN_FENCE_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
+#define WIN_FREE_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
+#define COMM_FREE_(name, arguments) \
   AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), forget_communicator(*c)), NOTHING, WAIT)
-#define STARTS_MEETING_(name, arguments)                   \
+#define ICOLLECTIVE_(name, arguments)                   \
   AROUND(name, arguments, flags = flags_of(recorded, c),   \
-         (request_started(*q, MEETING, flags, 0), count = 1), POST)
+         (request_started(*q, COLLECTIVE_REQUEST, flags, 0), count = 1), POST)
+
 /* With a root: the one rank whose start this rank needs, itself for nobody; or all, then no GROUP. */
 static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, int *flags) {
   int own = MPI_PROC_NULL;
@@ -279,21 +216,21 @@ static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, i
   return rank_of_group(recorded, c, at_root ? own : root, flags);
 }
 
-#define STARTS_ROOTED(name, arguments, at_root)                                                           \
+#define IROOTED(name, arguments, at_root)                                                           \
   AROUND(name, arguments,                                                                                 \
          (flags = flags_of(recorded, c), count = rank_needed(recorded, c, root, at_root, &flags)),        \
-         request_started(*q, MEETING, flags, 0), POST)
-#define STARTS_FROM_ROOT_(name, arguments) STARTS_ROOTED(name, arguments, 0)
-#define STARTS_AT_ROOT_(name, arguments) STARTS_ROOTED(name, arguments, 1)
-#define PREPARES_MEETING_(name, arguments)               \
+         request_started(*q, COLLECTIVE_REQUEST, flags, 0), POST)
+#define ICOLLECTIVE_FROM_ROOT_(name, arguments) IROOTED(name, arguments, 0)
+#define ICOLLECTIVE_TO_ROOT_(name, arguments) IROOTED(name, arguments, 1)
+#define COLLECTIVE_INIT_(name, arguments)               \
   AROUND(name, arguments, flags = flags_of(recorded, c), \
-         request_prepared(*q, MEETING, flags, NO_PEER, 0, 0), POST)
+         request_prepared(*q, COLLECTIVE_REQUEST, flags, NO_PEER, 0, 0), POST)
 
 /* ---- requests ---- */
 
 /* Starts of persistent requests; those of collectives are counted. */
 static enum phase start_requests(int recorded, enum call call, int64_t n, const MPI_Request q[], int *flags, int *count) {
-  int exchanges = 0, meetings = 0, others = 0, sent = 0;
+  int messages = 0, collectives = 0, others = 0, sent = 0;
   uint32_t message = NO_MESSAGE;
   int64_t begin_ns = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -302,44 +239,44 @@ static enum phase start_requests(int recorded, enum call call, int64_t n, const 
     struct request *r = &requests[at];
     r->active = 0;
     count_start(r);
-    if (r->kind == MEETING) {
+    if (r->kind == COLLECTIVE_REQUEST) {
       *flags |= r->flags;
       *count += !(r->flags & ALONE);
-      meetings++;
+      collectives++;
       continue;
     }
-    exchanges++;
+    messages++;
     others += !(r->flags & OWN);
     if (counts_peers(recorded) && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
     if (!recorded || !r->sends) continue;
     if (sent++) keep_further(begin_ns = begin_ns ? begin_ns : now(), call, message, SENT | (r->flags & OWN));
     message = r->message;
   }
-  if (exchanges && !meetings && recorded) {
+  if (messages && !collectives && recorded) {
     *flags |= SENT;
     *count = of_message(1, message, flags);
   }
-  if (exchanges && !others && !meetings) *flags |= OWN;
-  return meetings && !exchanges ? POST : HALO;
+  if (messages && !others && !collectives) *flags |= OWN;
+  return collectives && !messages ? POST : HALO;
 }
 
-#define STARTS(name, arguments, number)                                                \
+#define STARTED(name, arguments, number)                                                \
   AROUND(name, arguments,                                                              \
          enum phase started = start_requests(recorded, called, number, q, &flags, &count), NOTHING, started)
-#define STARTS_ONE_(name, arguments) STARTS(name, arguments, 1)
-#define STARTS_ALL_(name, arguments) STARTS(name, arguments, n)
+#define START_(name, arguments) STARTED(name, arguments, 1)
+#define STARTALL_(name, arguments) STARTED(name, arguments, n)
 
-static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MOST_SETTLED : (int)n; }
+static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_SETTLED ? MAX_SETTLED : (int)n; }
 
 /* A call that completes requests counts as their kind. They are read before the call, which sets them
  * to null. `early` completes those whose slots are not stored; `done` is the number of completed ones,
  * and `which` their indices, NULL for all. */
 #define COMPLETES(name, arguments, number, early, done, which)                                   \
   {                                                                                              \
-    int recorded = enter(called), unknown, whose, wild, late = 0, received = 0;                    \
+    int recorded = enter(called), unknown, self_only, wild, late = 0, received = 0;                    \
     int room = room_for(number), places[room];                                                   \
     uint32_t messages[room];                                                                     \
-    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &whose, &wild);      \
+    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &self_only, &wild);      \
     MPI_Status statuses[recorded && wild ? room : 1];                                            \
     int ignored = z == MPI_STATUS_IGNORE || z == MPI_STATUSES_IGNORE;                            \
     if (recorded && wild && ignored && number <= room) z = statuses, ignored = 0;                \
@@ -347,43 +284,44 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
     int64_t begin_ns = recorded ? now() : 0;                                                     \
     int error = PMPI_##name arguments;                                                           \
     int64_t end_ns = recorded ? now() : 0, complete = error ? 0 : (done);                        \
-    count += requests_settled(places, room, complete, which, &late, recorded ? messages : NULL,  \
+    count += requests_completed(places, room, complete, which, &late, recorded ? messages : NULL,  \
                               &received, ignored ? NULL : z);                                    \
     if (recorded) {                                                                              \
       state->unknown_requests += unknown;                                                        \
-      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | whose;                         \
+      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | self_only;                         \
       if (phase == HALO && complete > 0 && !count && !unknown)                                   \
         count = number > room ? 0 : of_message(1, received ? messages[0] : NO_MESSAGE, &flags);  \
       for (int further = 1; further < received; further++)                                       \
-        keep_further(begin_ns, called, messages[further], whose);                                \
+        keep_further(begin_ns, called, messages[further], self_only);                                \
       finish(begin_ns, end_ns, called, phase, flags, count);                                    \
     }                                                                                            \
     return error;                                                                                \
   }
-#define WAITS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, 1, NULL)
-#define WAITS_ALL_(name, arguments) \
-  COMPLETES(name, arguments, n, requests_settled_early(n - room, q + room, &late), n, NULL)
-#define WAITS_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *i != MPI_UNDEFINED, i)
-#define WAITS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
-#define TESTS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, *f != 0, NULL)
-#define TESTS_ALL_(name, arguments) COMPLETES(name, arguments, n, 0, *f ? n : 0, NULL)
-#define TESTS_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *f && *i != MPI_UNDEFINED, i)
-#define TESTS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+#define WAIT_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, 1, NULL)
+#define WAIT_ALL_(name, arguments) \
+  COMPLETES(name, arguments, n, requests_completed_early(n - room, q + room, &late), n, NULL)
+#define WAIT_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *i != MPI_UNDEFINED, i)
+#define WAIT_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+#define TEST_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, *f != 0, NULL)
+#define TEST_ALL_(name, arguments) COMPLETES(name, arguments, n, 0, *f ? n : 0, NULL)
+#define TEST_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *f && *i != MPI_UNDEFINED, i)
+#define TEST_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+
 /* Tests a request without completing it. */
-#define ASKS_(name, arguments)                                                          \
-  AROUND(name, arguments, int place; int unknown; int whose; int wild;                          \
-         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &whose, &wild); (void)place, \
+#define GET_STATUS_(name, arguments)                                                          \
+  AROUND(name, arguments, int place; int unknown; int self_only; int wild;                          \
+         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &self_only, &wild); (void)place, \
          flags = INCOMPLETE, asked)
-#define FORGETS_(name, arguments) AROUND(name, arguments, request_forgotten(*q), NOTHING, HALO)
+#define REQUEST_FREE_(name, arguments) AROUND(name, arguments, request_freed(*q), NOTHING, HALO)
 
 /* ---- one-sided, and files ---- */
 
-#define TARGETS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
-#define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, UNKNOWN_MESSAGE), HALO)
-#define EXPOSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
-#define ACCESSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
-#define FILES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)
-#define STARTS_FILE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_ACCESS, 0, 0), OTHER)
+#define RMA_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
+#define RMA_REQUEST_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, MESSAGE_REQUEST, 0, UNKNOWN_MESSAGE), HALO)
+#define WIN_POST_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
+#define WIN_START_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
+#define FILE_IO_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)
+#define FILE_IO_REQUEST_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_REQUEST, 0, 0), OTHER)
 
 /* ---- the wrappers themselves ---- */
 
@@ -395,7 +333,7 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
     class##_(name, arguments)                    \
   }
 #define COUNTING CALL
-#include "calls.h"
+#include "calls.def"
 #undef CALL
 #undef COUNTING
 #undef COUNT
@@ -410,7 +348,7 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
     const enum call called = name;                   \
     class##_(name##_c, arguments)                    \
   }
-#include "calls.h"
+#include "calls.def"
 #undef CALL
 #undef COUNTING
 #undef COUNT

@@ -1,40 +1,17 @@
-/* The PETSc of an attached program: its functions, and its events by name. Included once, by attached.h.
- *
- * No header of PETSc is needed: its functions are looked up in the libpetsc of the process, and its
- * integers, of 32 or 64 bits, are read into zeroed 64 bits (little endian). */
+#include "petsc.h"
 
+#include "attached.h"
+#include "libraries.h"
+#include "loops.h"
+#include "rank_file.h"
+#include "rawfile.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
 enum { PETSC_COMPLEX_TYPE = 2 };
-
-#define PETSC_FUNCTIONS(X)                                                                           \
-  X(PetscLogEventGetId, (const char *, int *)) X(PetscLogSet, (void *, void *))                      \
-  X(PetscLogLegacyCallbacksBegin, (void *, void *, void *, void *))                                  \
-  X(PetscGetVersionNumber, (int64_t *, int64_t *, int64_t *, int64_t *))                             \
-  X(PetscDataTypeFromString, (const char *, int *, int *)) X(PetscDataTypeGetSize, (int, size_t *))  \
-  X(PetscOptionsGetAll, (void *, char **)) X(PetscObjectGetComm, (void *, MPI_Comm *))               \
-  X(PetscPushErrorHandler, (void *, void *)) X(PetscPopErrorHandler, (void))                         \
-  X(KSPGetType, (void *, const char **)) X(KSPGetOptionsPrefix, (void *, const char **))             \
-  X(KSPGetOperators, (void *, void **, void **)) X(KSPGetPC, (void *, void **))                      \
-  X(KSPGetTolerances, (void *, void *, void *, void *, int64_t *))                                   \
-  X(KSPGetConvergedReason, (void *, int *)) X(KSPGetIterationNumber, (void *, int64_t *))            \
-  X(KSPMonitorSet, (void *, void *, void *, void *)) X(KSPGMRESGetRestart, (void *, int64_t *))      \
-  X(KSPGetNormType, (void *, int *)) X(PCGetType, (void *, const char **))                           \
-  X(MatGetType, (void *, const char **)) X(MatGetSize, (void *, int64_t *, int64_t *))               \
-  X(MatGetInfo, (void *, int, double *)) X(SNESGetIterationNumber, (void *, int64_t *))              \
-  X(TSGetStepNumber, (void *, int64_t *))
-
-static struct {
-  int connected;
-  void *library, *ignore;
-#define X(name, parameters) int(*name) parameters;
-  PETSC_FUNCTIONS(X)
-#undef X
-} petsc;
-
-static uint8_t event_levels[EVENTS], event_known[EVENTS];
 static int64_t names_found, names_applied = -1, forgotten_then;
 static char applied_type[32];
-
-/* ---- PETSc's functions ---- */
 
 /* The libpetsc of the process, also where only its user's own scope has it, as with petsc4py. */
 static void find_petsc(void) {
@@ -48,7 +25,6 @@ static void find_petsc(void) {
   }
 }
 
-/* The function that a wrapper stands before. */
 static void *petsc_function(const char *name) {
   void *next = dlsym(RTLD_NEXT, name);
   if (next) return next;
@@ -64,12 +40,7 @@ static void quietly(int begin) {
     petsc.PetscPopErrorHandler();
 }
 
-static void stop_finding(void);
-static int attached_event_begin(int event, int unused, void *a, void *b, void *c, void *d);
-static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d);
-
-/* Lets PETSc call the recorder at its events; after PetscInitialize. */
-static void connect_petsc(void) {
+static void connect_petsc(petsc_event_handler at_begin, petsc_event_handler at_end) {
   int64_t version[4] = {0};
   int type = 0, found = 0;
   size_t size = 0;
@@ -83,14 +54,14 @@ static void connect_petsc(void) {
   void **before = dlsym(petsc.library, "PetscLogPLB"), **after = dlsym(petsc.library, "PetscLogPLE");
   if (!petsc.PetscLogEventGetId || !petsc.KSPGetType || !petsc.KSPMonitorSet) return;
   if (petsc.PetscLogLegacyCallbacksBegin) { /* PETSc 3.20: beside -log_view */
-    if (petsc.PetscLogLegacyCallbacksBegin(attached_event_begin, attached_event_end, NULL, NULL)) return;
+    if (petsc.PetscLogLegacyCallbacksBegin(at_begin, at_end, NULL, NULL)) return;
   } else if (petsc.PetscLogSet && before && after) { /* one handler: that of -log_view is called as well */
     hindmost_call_as_well(*before, *after);
-    if (petsc.PetscLogSet(attached_event_begin, attached_event_end)) return;
+    if (petsc.PetscLogSet(at_begin, at_end)) return;
   } else {
     return;
   }
-  petsc.connected = 1;
+  petsc.connected = attached.has_petsc = 1;
   stop_finding();
   if (petsc.PetscGetVersionNumber) petsc.PetscGetVersionNumber(&version[0], &version[1], &version[2], &version[3]);
   snprintf(attached.petsc_version, sizeof attached.petsc_version, "%d.%d.%d", (int)version[0], (int)version[1], (int)version[2]);
@@ -122,14 +93,13 @@ static void find_names(void) {
   }
 }
 
-/* Lets the recorder keep the marks of a type of KSP. */
 static void apply_names(const char *type) {
   int which = -1;
-  if (names_applied == names_found && forgotten_then == forgotten && !strcmp(applied_type, type)) return;
+  if (names_applied == names_found && forgotten_then == times_emptied && !strcmp(applied_type, type)) return;
   for (int i = 0; i < attached.solver_count; i++)
     if (!strcmp(attached.solvers[i], type)) which = i;
   hindmost_forget_events();
-  forgotten_then = forgotten;
+  forgotten_then = times_emptied;
   hindmost_watch_monitor('I');
   for (int i = 0; i < attached.watched_count; i++) {
     const struct watched *w = &attached.watched[i];

@@ -1,40 +1,15 @@
-/* Loops of any MPI program: what lies between two marks is an iteration. Included once, by attached.h.
- *
- * A mark is MPI_Pcontrol(1), HINDMOST_ITERATION() of hindmost.h, or every Nth call of a name given to
- * --iterate-at. The stretch from the first to the last mark is one section. The first mark decides: a
- * loop that is open is recorded with all solves in it, and a mark inside a recorded solve is not kept. */
-
-enum { MOST_LOOP_PHASES = 64, PHASE_MARKS = 1000, WORK_MARK = 999, PAUSE_MARK = 998 };
-enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000, PARTS = 256 };
-
-/* The marks so far, and when and behind which record the last one was. */
-struct marks {
-  int64_t count, last_ns, last_seen;
-};
-
-static struct {
-  int open;
-  int64_t number;
-  struct marks marks[2]; /* of which one holds: a signal may end the program at any instant */
-  int holds;
-  int64_t written, written_ns; /* records that are in the file, and when they were written */
-  uint32_t file_frames; /* of this rank when the loop was opened */
-  int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
-  char phase[MOST_LOOP_PHASES][64];
-  double load;
-} loop;
-
-enum { BY_PROGRAM = 1 }; /* in pairs.h: the loop that the program marks itself; others have numbers from 2 on */
-static void note_iteration(int64_t t, int64_t number);
-
-static inline int is_poll(int32_t class);
-static struct marks marks_made(void);
+#include "loops.h"
 
 #include "bounded.h"
+#include "classify.h"
+#include "pairs.h"
+#include "rank_file.h"
+#include "rawfile.h"
+#include "recording.h"
 
-static int loop_is_open(void) { return loop.open || marking_call >= 0; }
-
-static int own_thread(void) { return attached.on && attached.begun && !attached.ended && (!stretch || recording()); }
+#include <string.h>
+enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000, PARTS = 256 };
+static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_id || recording()); }
 
 static struct marks marks_made(void) { return loop.marks[loop.holds]; }
 
@@ -47,7 +22,7 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_number(text, "comm_rank", attached.rank);
   text_number(text, "comm_leader", 0);
   text_number(text, "iterations", marks - 1);
-  text_number(text, "unit", bounded.level ? bounded.passes_per_unit : 0);
+  text_number(text, "unit", unit_of_passes());
   text_add(text, ",\"phases\":[");
   for (int i = 0; i < loop.phases; i++) {
     text_add(text, i ? "," : "");
@@ -56,13 +31,16 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_add(text, "]");
 }
 
-/* Soon after the begin, then at longer and longer times, or after many records. */
-static int part_is_due(int64_t t) {
-  int64_t wait_ns = loop.written_ns - state->begin_ns + FIRST_PART_NS, passed_ns = (t - state->begin_ns) / PARTS;
-  if (loop.written == state->capacity) return 0;
-  if (wait_ns > PART_NS) wait_ns = passed_ns > PART_NS ? passed_ns : PART_NS;
-  return decided(state->seen) - loop.written >= PART_RECORDS || t - loop.written_ns >= wait_ns;
+/* A part is written soon after the begin, then at longer and longer times, or after many records. */
+static void plan_part(int64_t written_ns) {
+  const int64_t passed_ns = written_ns - state->begin_ns, longest_ns = passed_ns / PARTS > PART_NS ? passed_ns / PARTS : PART_NS;
+  const int64_t wait_ns = passed_ns + FIRST_PART_NS;
+  const int is_full = loop.written == state->capacity;
+  loop.due_ns = is_full ? INT64_MAX : written_ns + (wait_ns < longest_ns ? wait_ns : longest_ns);
+  loop.due_records = is_full ? INT64_MAX : loop.written + PART_RECORDS;
 }
+
+static inline int part_is_due(int64_t t) { return t >= loop.due_ns || decided(state->seen) >= loop.due_records; }
 
 /* Writes the records since the last part, and the section as far as it is known at this mark, so that a
  * program that is killed leaves them. A mark says how long that took: it is no part of an iteration. */
@@ -88,8 +66,9 @@ static void write_part(int64_t mark_ns) {
   if (!attached.budget) state->capacity = kept + attached.capacity;
   end_writing(&before);
   hindmost_next_body(); /* the last record is no longer in memory */
-  loop.written_ns = now();
-  keep(loop.written_ns, loop.written_ns - mark_ns, PAUSE_MARK, 0, 0, 0);
+  const int64_t written_ns = now();
+  plan_part(written_ns);
+  keep(written_ns, written_ns - mark_ns, PAUSE_MARK, 0, 0, 0);
 }
 
 static void open_loop(void) {
@@ -99,42 +78,43 @@ static void open_loop(void) {
   loop.open_phase = 0;
   loop.load = load_of_host();
   loop.written = 0;
-  loop.written_ns = state->begin_ns = now();
+  state->begin_ns = now();
   if (attached.budget && attached.budget < state->capacity) state->capacity = attached.budget;
   begin_bound();
+  plan_part(state->begin_ns);
   halo_depth = 0;
-  __atomic_store_n(&loop.open, 1, __ATOMIC_RELEASE); /* last: a signal's handler writes what is open */
+  enter_session(attached.marking_call == FIND_CALL ? FINDING : LOOP);
 }
 
 /* Where loops are to be found unless the program says where its iterations end: it does, by a mark, by
  * solves of PETSc, or by a recording of its own. What was recorded so far is taken back. */
 static void stop_finding(void) {
   sigset_t before;
-  if (!attached.unless_marked || marking_call != FIND_CALL || !attached.begun || attached.ended) return;
-  if (stretch && !recording()) return; /* another thread */
+  if (!attached.unless_marked || attached.marking_call != FIND_CALL || !attached.begun || session_now() == ENDED) return;
+  if (session_id && !recording()) return; /* another thread */
   if (!begin_writing(&before)) return;
-  marking_call = NO_CALL;
-  if (loop.open) {
+  attached.marking_call = NO_CALL;
+  if (loop_is_open()) {
     hindmost_disarm();
     count_calls();
-    loop.open = 0;
-    bounded.from = INT64_MAX;
+    leave_session();
+    leave_bound();
     raw_back_to(loop.file_frames);
-    memset(&written, 0, sizeof written);
+    forget_written();
   }
   write_program();
   end_writing(&before);
 }
 
 static void loop_mark(int64_t t) {
-  if (!loop.open) {
+  if (!loop_is_open()) {
     open_loop();
     t = state->begin_ns;
   }
   hindmost_next_body();
   int64_t number = marks_made().count;
   bound_at_mark(number, t);
-  keep(t, number, 'I', 0, 0, 0);
+  keep(t, number, ITERATION_MARK, 0, 0, 0);
   state->iteration = number;
   loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
   __atomic_store_n(&loop.holds, !loop.holds, __ATOMIC_RELEASE);
@@ -145,14 +125,14 @@ static void loop_mark(int64_t t) {
 
 /* After a call that was recorded, where no marks are made. */
 static void write_due_part(int64_t end_ns) {
-  if (loop.open && !attached.ended && part_is_due(end_ns)) write_part(end_ns);
+  if (loop_is_open()) write_part(end_ns);
 }
 
 /* The end of an iteration, and the begin of the next. */
 void hindmost_iteration(void) {
   if (!own_thread()) return;
   stop_finding();
-  if (solve.ksp || marking_call != NO_CALL || (attached.chooses_solves && petsc.connected && !loop.open)) {
+  if (session_now() == SOLVE || attached.marking_call != NO_CALL || (attached.chooses_solves && attached.has_petsc && !loop_is_open())) {
     attached.lost_marks++;
     return;
   }
@@ -161,10 +141,10 @@ void hindmost_iteration(void) {
 }
 
 void hindmost_phase_begin(const char *name) {
-  if (!loop.open || !own_thread() || !name) return;
+  if (!loop_is_open() || !own_thread() || !name) return;
   int number = 0;
   while (number < loop.phases && strncmp(loop.phase[number], name, sizeof loop.phase[0] - 1)) number++;
-  if (number == MOST_LOOP_PHASES) return;
+  if (number == MAX_LOOP_PHASES) return;
   if (number == loop.phases) copy_text(loop.phase[loop.phases++], sizeof loop.phase[0], name);
   int64_t t = now();
   if (loop.open_phase) keep(t, 0, PHASE_MARKS + 2 * loop.open_phase - 1, 0, 0, 0);
@@ -173,13 +153,13 @@ void hindmost_phase_begin(const char *name) {
 }
 
 void hindmost_phase_end(void) {
-  if (!loop.open || !own_thread() || !loop.open_phase) return;
+  if (!loop_is_open() || !own_thread() || !loop.open_phase) return;
   keep(now(), 0, PHASE_MARKS + 2 * loop.open_phase - 1, 0, 0, 0);
   loop.open_phase = 0;
 }
 
 void hindmost_work(double amount) {
-  if (!loop.open || !own_thread()) return;
+  if (!loop_is_open() || !own_thread()) return;
   keep(now(), (int64_t)amount, WORK_MARK, 0, 0, 0);
 }
 
@@ -199,13 +179,13 @@ static struct extent up_to_last_mark(struct marks marks, struct extent all) {
 static void write_loop(int complete, struct extent to) {
   struct marks marks = marks_made();
   struct text text = {0};
-  loop.open = 0;
-  bounded.from = INT64_MAX;
-  if (marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
+  leave_session();
+  if (attached.marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
+    leave_bound();
     count_calls();
     return;
   }
-  if (marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
+  if (attached.marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
   to = end_bound(to, to.end_ns);
   begin_loop_section(&text, marks.count);
   loop.number++;
@@ -214,7 +194,7 @@ static void write_loop(int complete, struct extent to) {
 
 void hindmost_loop_end(void) {
   sigset_t before;
-  if (!loop.open || !own_thread() || marking_call != NO_CALL || !begin_writing(&before)) return;
+  if (!loop_is_open() || !own_thread() || attached.marking_call != NO_CALL || !begin_writing(&before)) return;
   hindmost_disarm();
   write_loop(1, whole_extent(state->end_ns));
   end_writing(&before);
@@ -223,6 +203,16 @@ void hindmost_loop_end(void) {
 /* After a call that was recorded: whether it is the one at which iterations end. */
 static void mark_at_call(int64_t end_ns) {
   static int64_t seen;
-  if (attached.ended || solve.ksp || seen++ % marking_nth) return;
-  if (loop.open || own_thread()) loop_mark(end_ns);
+  if (session_now() == ENDED || session_now() == SOLVE || seen++ % attached.marking_nth) return;
+  if (loop_is_open() || own_thread()) loop_mark(end_ns);
+}
+
+static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+  bound_after_call(pairs_page ? note_pair(begin_ns, call, flags) : 0);
+  if (attached.marking_call == NO_CALL) return;
+  if (attached.marking_call == FIND_CALL && part_is_due(end_ns)) write_due_part(end_ns);
+  if (flags & (PART | ALONE))
+    calls_of_some[call]++;
+  else if ((int)call == attached.marking_call && !(flags & INCOMPLETE))
+    mark_at_call(end_ns);
 }

@@ -1,0 +1,361 @@
+"""The cause of a change in a history of runs: what changed with it, and which part of the run.
+
+What changed from the nights before to those after comes first: iterations, input, machine,
+libraries. Where any did, the code is not blamed. Then the parts of an iteration are compared: the
+change of the total is that of the parts that changed with it. If all stretches became longer by one
+factor on all ranks, no place in the code did that. Work beyond the quickest iterations is a
+disturbance, or comes only at times; time in MPI with the work as before is the network's, the
+library's, or of neighbours on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.formats.run_history import DISTURBANCES, LONGEST, MEAN, SOLVE
+from hindmost.harness.runfile.bodies import IN_MPI
+from hindmost.models.changepoint import Trend
+from hindmost.models.changepoint.changes import Finding
+from hindmost.models.results import difference_interval
+from hindmost.text import first_of
+
+NIGHTS = 20
+"""Nights before a change and after it that are compared, at most."""
+MOST = 0.5
+"""Share of a change from which on a part is its cause."""
+ALIKE = 0.25
+"""Deviation of the factors of stretches from their median, of its logarithm, up to which all became
+longer by one factor."""
+ALIKE_LOG = 0.01
+OF_WORK = 0.05
+"""Share of the work from which on a stretch counts for that."""
+ONE, ALL = 1.5, 0.75
+"""Ranks up to which one rank alone has a part, and share of the ranks from which on all have it."""
+SAID = 0.1
+"""Share of a change from which on a further part is named."""
+MOSTLY = 0.8
+"""Share of the nights in which the same rank must take longest."""
+
+
+class CauseKind(StrEnum):
+    """What a change comes from, or what changed with it."""
+
+    ITERATIONS = "iterations"
+    INPUT = "input"
+    MACHINE = "machine"
+    SOFTWARE = "software"
+    RANK = "rank"
+    STRETCH = "stretch"
+    WAITING = "waiting"
+    DISTURBANCES = "disturbances"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a timer changed.
+
+    Attributes
+    ----------
+    kind : CauseKind
+    share : float or None
+        Of the change: what the part of the run explains; None if there is none.
+    place : str
+        The stretch, as the newest run names it; empty if no stretch explains it.
+    rank : int or None
+        The rank that does more work there; None if all do, or none.
+    changed : tuple of str
+        What else changed with it: ``host a -> b``.
+    text : str
+        All that as one sentence, without a full stop.
+    """
+
+    kind: CauseKind
+    share: float | None = None
+    place: str = ""
+    rank: int | None = None
+    changed: tuple[str, ...] = ()
+    text: str
+
+    JSON = "kind share place rank changed text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """How a part of an iteration changed.
+
+    Attributes
+    ----------
+    kind : CauseKind
+    words : str
+        What it is, for a sentence.
+    share : float
+        Of the change of an iteration.
+    place, rank
+        See `Cause`.
+    """
+
+    kind: CauseKind
+    words: str
+    share: float
+    place: str = ""
+    rank: int | None = None
+
+
+class Sides:
+    """The nights before and after a change, and the timers of their case."""
+
+    def __init__(self, study: HistoryStudy, judged: JudgedSeries, change: Finding) -> None:
+        series, steps = judged.series, judged.detection.changes
+        first, last = change.interval
+        begin = max((each.index for each in steps if each.index < first), default=0)
+        end = min((each.index for each in steps if each.index > last), default=len(series.times))
+        # Certainly before, and certainly after.
+        out = {at for run in judged.detection.outliers for at in range(run.start, run.stop)}
+        out -= set(range(change.index, end)) if change.index in out else set()  # a jump
+        before, after = (
+            [at for at in range(*span) if at not in out] for span in ((begin, first), (last, end))
+        )
+        self.before, self.after = before[-NIGHTS:], after[:NIGHTS]
+        self.times = series.times
+        name = series.name
+        self.timers = {
+            each.series.name.timer: each.series for each in study.of_case((name.machine, name.case))
+        }
+        known = series.circumstances
+        self.old, self.new = (
+            [known[at] for at in places] if known else [] for places in (self.before, self.after)
+        )
+
+    def values(self, timer: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a timer on both sides."""
+        series = self.timers.get(timer)
+        if series is None:
+            return np.zeros(0), np.zeros(0)
+        old, new = (
+            series.values[np.isin(series.times, self.times[places])]
+            for places in (self.before, self.after)
+        )
+        return old, new
+
+    def difference(self, timer: str) -> tuple[float, bool]:
+        """Return by how much a timer changed, and whether more than by chance."""
+        old, new = self.values(timer)
+        if not new.size or old.size < 2:
+            return 0.0, False
+        low, high = difference_interval(old, new)
+        return float(new.mean() - old.mean()), not low <= 0.0 <= high
+
+    def ratio(self, timer: str) -> float:
+        """Return how many times as large a timer is; NaN if that is not known."""
+        old, new = self.values(timer)
+        return float(new.mean() / old.mean()) if old.size and new.size else np.nan
+
+
+def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Cause | None:
+    """Return the cause of a change; None of a drift, and if nothing is known of the runs."""
+    if isinstance(change, Trend) or not judged.series.circumstances:
+        return None
+    sides = Sides(study, judged, change)
+    if not sides.old or not sides.new:
+        return None
+    inputs, machine, software = (
+        tuple(changed(*([getattr(each, name) for each in side] for side in (sides.old, sides.new))))
+        for name in ("inputs", "machine", "software")
+    )
+    timer, effect = judged.series.name.timer, change.effect
+    whole, work = timer == SOLVE, timer.endswith((LONGEST, MEAN))
+    parts = parts_that_changed(sides) if whole else []
+    if work:
+        own = timer.removesuffix(LONGEST).removesuffix(MEAN)
+        parts = [stretch_part(sides, own + LONGEST, 1.0)]
+    counts = iterations(sides) if whole else None
+    uniform = one_factor(sides) if whole or work else None
+    leading = parts[0] if parts and parts[0].share >= MOST else None
+    words = []
+    kind = CauseKind.UNKNOWN
+    share = None if leading is None else leading.share
+    if counts is not None and abs(counts[2]) >= MOST:
+        kind, share = CauseKind.ITERATIONS, counts[2]
+        words.append(
+            f"{of_effect(share, effect)} is {counts[1]} iterations in place of {counts[0]}"
+        )
+    for name, what, found in (
+        (CauseKind.INPUT, "the input", inputs),
+        (CauseKind.MACHINE, "the machine", machine),
+        (CauseKind.SOFTWARE, "software", software),
+    ):
+        if found:
+            kind = name if kind == CauseKind.UNKNOWN else kind
+            words.append(f"{what} changed with it: {first_of(found, '; ')}")
+    if kind == CauseKind.ITERATIONS:
+        leading = None
+    elif uniform is not None:
+        leading = None
+        words.append(f"every stretch takes {uniform:.2f} times as long on all ranks")
+        if kind == CauseKind.UNKNOWN:
+            kind = CauseKind.MACHINE
+            words[-1] += (
+                ": the machine (clock, power, memory), or how all of it was compiled, and no place "
+                "in the code"
+            )
+    if leading is not None:
+        kind = leading.kind if kind == CauseKind.UNKNOWN else kind
+        words += [
+            f"{of_effect(each.share, effect)} is {each.words}" if whole else f"it is {each.words}"
+            for each in parts[:3]
+            if each.share >= SAID
+        ]
+    if not words:
+        if not whole:
+            return None
+        words.append("no part of the run that is recorded explains it")
+    return Cause(
+        kind=kind,
+        share=share,
+        place="" if leading is None else leading.place,
+        rank=None if leading is None else leading.rank,
+        changed=(*inputs, *machine, *software),
+        text="; ".join(words),
+    )
+
+
+def of_effect(share: float, effect: float) -> str:
+    """Write a part of a change: ``12 of the 14 %``."""
+    part, whole = (100.0 * each * abs(effect) for each in (share, 1.0))
+    return f"{part:.{0 if part >= 9.95 else 1}f} of the {whole:.{0 if whole >= 9.95 else 1}f} %"
+
+
+def changed(old: Sequence[Mapping[str, str]], new: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield what had other values on all nights before a change than on all nights after it."""
+    for name in dict.fromkeys(key for each in (*old, *new) for key in each):
+        values = [list(dict.fromkeys(each.get(name, "") for each in side)) for side in (old, new)]
+        if not set(values[0]) & set(values[1]):
+            before, after = (" or ".join(short(each) for each in side) for side in values)
+            yield f"{name} {before} -> {after}"
+
+
+def short(value: str) -> str:
+    """Return the beginning of a value that describes itself at length; a missing one in words."""
+    return value.partition(",")[0] if value else "not given"
+
+
+def iterations(sides: Sides) -> tuple[int, int, float] | None:
+    """Return other numbers of iterations, and the share of the change that they explain.
+
+    None if they did not change.
+    """
+    counts = [[each.iterations for each in side] for side in (sides.old, sides.new)]
+    if not all(counts[0]) or not all(counts[1]) or set(counts[0]) & set(counts[1]):
+        return None
+    old, new = sides.values(SOLVE)
+    whole_s = float(new.mean() - old.mean())
+    before, after = (int(np.median(each)) for each in counts)
+    return before, after, float(old.mean() * (after / before - 1.0)) / whole_s
+
+
+def stretches(sides: Sides) -> list[str]:
+    """Return the timers of the stretches' longest work that are known on both sides."""
+    return [
+        timer
+        for timer in sides.timers
+        if timer.endswith(LONGEST) and all(each.size for each in sides.values(timer))
+    ]
+
+
+def one_factor(sides: Sides) -> float | None:
+    """Return by which factor all stretches became longer; None if they differ, or did not."""
+    works = {timer: float(sides.values(timer)[0].mean()) for timer in stretches(sides)}
+    logs = np.log(
+        [
+            sides.ratio(which)
+            for timer, work_s in works.items()
+            if work_s >= OF_WORK * sum(works.values())
+            for which in (timer, timer.removesuffix(LONGEST) + MEAN)
+        ]
+    )
+    if logs.size < 4 or not np.isfinite(logs).all():
+        return None
+    middle = float(np.median(logs))
+    near = ALIKE * abs(middle) + ALIKE_LOG
+    instructions = sides.ratio("instructions")
+    more = np.isfinite(instructions) and abs(np.log(instructions)) > MOST * abs(middle)
+    if abs(middle) < 2.0 * ALIKE_LOG or np.abs(logs - middle).max() > near or more:
+        return None
+    return float(np.exp(middle))
+
+
+def parts_that_changed(sides: Sides) -> list[Part]:
+    """Return the parts of an iteration that changed with the total, the largest share first."""
+    counts = [np.array([each.iterations for each in side]) for side in (sides.old, sides.new)]
+    old, new = sides.values(SOLVE)
+    if not all(each.all() for each in counts) or counts[0].size != old.size:
+        return []
+    if counts[1].size != new.size:
+        return []
+    whole_s = float((new / counts[1]).mean() - (old / counts[0]).mean())
+    found = []
+    for timer in stretches(sides):
+        longest_s, sure = sides.difference(timer)
+        if sure and longest_s * whole_s > 0.0:
+            found.append(stretch_part(sides, timer, longest_s / whole_s))
+    for timer in (DISTURBANCES, *IN_MPI):
+        part_s, sure = sides.difference(timer)
+        if sure and part_s * whole_s > 0.0:
+            found.append(other_part(timer, part_s / whole_s))
+    if not any(timer.endswith(LONGEST) for timer in sides.timers):
+        part_s, sure = sides.difference("local")
+        if sure and part_s * whole_s > 0.0:
+            words = "time outside MPI; no calls were recorded that tell its place"
+            found.append(Part(kind=CauseKind.STRETCH, words=words, share=part_s / whole_s))
+    # Waiting is what other ranks' work leaves: work explains it where it is the larger part.
+    work = [each for each in found if each.kind in (CauseKind.RANK, CauseKind.STRETCH)]
+    if sum(each.share for each in work) >= MOST:
+        found = work
+    return sorted(found, key=lambda each: -each.share)
+
+
+def stretch_part(sides: Sides, timer: str, share: float) -> Part:
+    """Return the part of a stretch: of one rank, of some, or of all."""
+    known = sides.new[-1]
+    place = known.places.get(timer, timer.removesuffix(LONGEST).removeprefix("work "))
+    longest_s, mean_s = (
+        sides.difference(each)[0] for each in (timer, timer.removesuffix(LONGEST) + MEAN)
+    )
+    ranks = known.ranks * mean_s / longest_s if longest_s else np.inf
+    nights = Counter(each.longest.get(timer) for each in sides.new)
+    rank, times = nights.most_common(1)[0]
+    if known.ranks < 2 or ranks >= ALL * known.ranks:
+        words = f"work {place}" if known.ranks < 2 else f"work of all ranks {place}"
+        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
+    if ranks > ONE:
+        words = f"work of about {ranks:.0f} of {known.ranks} ranks {place}"
+        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
+    if rank is None or times < MOSTLY * len(sides.new):
+        words = f"work of one rank, not always the same, {place}"
+        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
+    words = f"work of rank {rank} {place}"
+    return Part(kind=CauseKind.RANK, words=words, share=share, place=place, rank=rank)
+
+
+def other_part(timer: str, share: float) -> Part:
+    """Return the part of time that is no work, or no usual one."""
+    if timer == DISTURBANCES:
+        words = (
+            "work beyond the quickest iterations: disturbances of the machine, or work that comes "
+            "only at times"
+        )
+        return Part(kind=CauseKind.DISTURBANCES, words=words, share=share)
+    return Part(
+        kind=CauseKind.WAITING,
+        words=f"time in MPI ({timer}): the network, the library, or neighbours on them",
+        share=share,
+    )

@@ -1,0 +1,162 @@
+#include "communicators.h"
+
+#include "places.h"
+
+#include <stdlib.h>
+
+/* Translates a rank from one communicator to another; MPI_UNDEFINED if it is not a member, or none. */
+static int rank_in(MPI_Comm from, int to, MPI_Comm into) {
+  MPI_Group theirs, ours;
+  int inter = 0, size = 0, rank = MPI_UNDEFINED;
+  if (PMPI_Comm_test_inter(from, &inter)) return MPI_UNDEFINED;
+  if (inter ? PMPI_Comm_remote_group(from, &theirs) : PMPI_Comm_group(from, &theirs)) return MPI_UNDEFINED;
+  PMPI_Group_size(theirs, &size);
+  if (to >= 0 && to < size && !PMPI_Comm_group(into, &ours)) {
+    if (PMPI_Group_translate_ranks(theirs, 1, &to, ours, &rank)) rank = MPI_UNDEFINED;
+    PMPI_Group_free(&ours);
+  }
+  PMPI_Group_free(&theirs);
+  return rank;
+}
+
+/* The rank in one communicator of a rank of another; -1 if it has none. Kept until one is freed. */
+static int kept_rank(MPI_Comm from, int rank, MPI_Comm into) {
+  static struct { MPI_Comm from, into; int rank, found, used; } kept[64];
+  uint64_t key = (uint64_t)(uintptr_t)from * 31 + (uint64_t)(uintptr_t)into * 17 + (uint64_t)(uint32_t)rank;
+  int at = (int)((key * 0x9E3779B97F4A7C15u) >> 58);
+  if (rank == FORGET) {
+    for (int i = 0; i < 64; i++)
+      if (kept[i].from == from || kept[i].into == from) kept[i].used = 0;
+    return -1;
+  }
+  if (kept[at].used && kept[at].from == from && kept[at].rank == rank && kept[at].into == into) return kept[at].found;
+  int found = rank < 0 ? MPI_UNDEFINED : rank_in(from, rank, into);
+  if (found == MPI_UNDEFINED) found = -1;
+  kept[at].from = from, kept[at].into = into, kept[at].rank = rank, kept[at].found = found, kept[at].used = 1;
+  return found;
+}
+
+static int is_inter(MPI_Comm c) {
+  int inter = 0;
+  return !PMPI_Comm_test_inter(c, &inter) && inter;
+}
+
+static enum relation compared(MPI_Comm one, MPI_Comm other) {
+  MPI_Group group, more, both, theirs, common;
+  int inter = is_inter(one), size = 0, common_size = 0, their_size = 0;
+  if (PMPI_Comm_group(one, &group)) return OTHER_RANKS;
+  if (inter && !PMPI_Comm_remote_group(one, &more)) { /* both sides take part */
+    PMPI_Group_union(group, more, &both);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&more);
+    group = both;
+  }
+  PMPI_Group_size(group, &size);
+  if (!PMPI_Comm_group(other, &theirs)) {
+    PMPI_Group_size(theirs, &their_size);
+    if (!PMPI_Group_intersection(group, theirs, &common)) {
+      PMPI_Group_size(common, &common_size);
+      if (common != MPI_GROUP_EMPTY) PMPI_Group_free(&common);
+    }
+    PMPI_Group_free(&theirs);
+  }
+  PMPI_Group_free(&group);
+  if (common_size < size) return OTHER_RANKS;
+  return size == their_size ? SAME_RANKS : inter ? OTHER_RANKS : SOME_RANKS;
+}
+
+/* The same, kept until one of the two is freed. */
+static enum relation relation_of(MPI_Comm one, MPI_Comm other) {
+  static struct { MPI_Comm one, other; enum relation found; int used; } kept[16];
+  uint64_t key = (uint64_t)(uintptr_t)one * 31 + (uint64_t)(uintptr_t)other * 17;
+  int at = (int)((key * 0x9E3779B97F4A7C15u) >> 60);
+  if (other == MPI_COMM_NULL) {
+    for (int i = 0; i < 16; i++)
+      if (kept[i].one == one || kept[i].other == one) kept[i].used = 0;
+    return OTHER_RANKS;
+  }
+  if (!kept[at].used || kept[at].one != one || kept[at].other != other) {
+    kept[at].found = compared(one, other);
+    kept[at].one = one, kept[at].other = other, kept[at].used = 1;
+  }
+  return kept[at].found;
+}
+
+static struct communicator *communicator_of(MPI_Comm c) {
+  static struct communicator *last = communicators;
+  if (c == MPI_COMM_WORLD) return communicators;
+  if (last->used && last->handle == c) return last;
+  uint32_t first = (uint32_t)(((uint64_t)(uintptr_t)c * 0x9E3779B97F4A7C15u) >> 56);
+  for (uint32_t i = 0; i < COMMUNICATORS; i++) {
+    struct communicator *entry = &communicators[(first + i) % COMMUNICATORS];
+    if (entry == communicators) continue;
+    if (!entry->used && !__atomic_exchange_n(&entry->used, 1, __ATOMIC_ACQ_REL)) entry->handle = c; /* any thread comes here */
+    if (entry->handle == c) return last = entry;
+  }
+  return NULL;
+}
+
+/* Numbers a communicator after its parent, and which of its children it is. */
+static void number_communicator(MPI_Comm parent, MPI_Comm child) {
+  struct communicator *from = communicator_of(parent), *made;
+  uint32_t place = from ? __atomic_add_fetch(&from->children, 1, __ATOMIC_RELAXED) : 0;
+  if (child != MPI_COMM_NULL && (made = communicator_of(child)) && from) made->number = (uint16_t)(mixed(from->number, place) >> 48 | 1);
+}
+
+/* What is kept of a communicator that is freed. Entries stay in use, so that those behind them are found. */
+static void forget_communicator(MPI_Comm c) {
+  kept_rank(c, FORGET, MPI_COMM_NULL);
+  relation_of(c, MPI_COMM_NULL);
+  struct communicator *entry = communicator_of(c);
+  if (!entry || entry == communicators) return;
+  uint16_t *world = entry->world;
+  entry->handle = MPI_COMM_NULL;
+  entry->world = NULL;
+  entry->size = entry->number = entry->children = 0;
+  free(world);
+}
+
+static __attribute__((noinline)) uint32_t message_in(struct communicator *entry, int other, int tag) {
+  if (other == MPI_PROC_NULL) return NO_MESSAGE;
+  if (!entry || other < 0 || (entry != communicators && entry->handle == MPI_COMM_NULL)) return UNKNOWN_MESSAGE;
+  MPI_Comm c = entry->handle;
+  uint32_t rank = (uint32_t)other;
+  if (entry != communicators) {
+    if (!entry->size) {
+      MPI_Group theirs, all;
+      int size = 0;
+      entry->size = -1;
+      if (is_inter(c) ? PMPI_Comm_remote_group(c, &theirs) : PMPI_Comm_group(c, &theirs))
+        return UNKNOWN_MESSAGE;
+      if (!PMPI_Comm_group(MPI_COMM_WORLD, &all)) {
+        PMPI_Group_size(theirs, &size);
+        int *ranks = malloc(2 * (size_t)size * sizeof *ranks), *found = ranks + size;
+        entry->world = malloc((size_t)size * sizeof *entry->world);
+        for (int i = 0; ranks && i < size; i++) ranks[i] = i;
+        if (ranks && entry->world && !PMPI_Group_translate_ranks(theirs, size, ranks, all, found)) {
+          entry->size = size;
+          for (int i = 0; i < size; i++)
+            entry->world[i] = (uint16_t)(found[i] < 0 || found[i] >= (int)NO_MESSAGE ? UNKNOWN_MESSAGE : (unsigned)found[i]);
+        }
+        free(ranks);
+        PMPI_Group_free(&all);
+      }
+      PMPI_Group_free(&theirs);
+    }
+    rank = other < entry->size ? entry->world[other] : UNKNOWN_MESSAGE;
+  }
+  if (rank >= NO_MESSAGE) return UNKNOWN_MESSAGE;
+  return rank | (uint32_t)(uint16_t)((uint32_t)tag ^ (uint32_t)tag >> 16 ^ entry->number) << 16;
+}
+
+static __attribute__((noinline)) uint32_t message_elsewhere(MPI_Comm c, int other, int tag) {
+  return message_in(communicator_of(c), other, tag);
+}
+
+/* Lists the rank in MPI_COMM_WORLD of every rank of a communicator, -1 for none, which a record has. */
+void hindmost_world_ranks(MPI_Fint communicator, int size, int32_t rank[]) {
+  for (int i = 0; i < size; i++) {
+    uint32_t message = message_with(MPI_Comm_f2c(communicator), i, 0) & 0xffff;
+    rank[i] = message >= NO_MESSAGE ? -1 : (int32_t)message;
+  }
+}

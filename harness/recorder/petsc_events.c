@@ -1,0 +1,169 @@
+#include "petsc_events.h"
+
+#include "activities.h"
+#include "classify.h"
+#include "counters.h"
+#include "live.h"
+#include "recording.h"
+
+/* What the recorder does with a PETSc event: letters of the marks at its begin and end (0: none),
+ * whether it encloses halo exchange, is a KSP solve, or encloses work that is not the solver's own, and
+ * its activity (0: none). */
+struct watch {
+  int8_t begin_mark, end_mark, is_halo, is_solve, is_inner, activity;
+};
+
+static struct watch watches[EVENTS];
+static int32_t monitor_mark;
+static int solves_seen; /* recording begins and ends with a solve */
+static MPI_Fint awaiting_ranks;
+static void (*at_solve_end)(void); /* called once, when the awaited solve has ended */
+
+/* A mark; `what` may be a number that says more than its letter. */
+static inline void mark(int letter, int32_t what) {
+  NOTE_CONTEXT;
+  int64_t t = now();
+  if (counting) count_mark();
+  if (activities) note_activities(t);
+  keep(t, what, letter, 0, 0, 0);
+}
+
+/* ---- interface to Python ---- */
+void hindmost_forget_events(void) {
+  times_emptied++;
+  for (int i = 0; i < EVENTS; i++) watches[i] = (struct watch){0};
+  monitor_mark = 0;
+}
+
+/* The solver to record, by PETSc's handle. */
+void hindmost_watch_solver(void *ksp) { solver = ksp; }
+
+/* The letter of the mark at each call of the monitor; 0: none. */
+void hindmost_watch_monitor(int letter) { monitor_mark = letter; }
+
+/* Returns 0, or 1 if the event's id is beyond the table. Several calls for an event add up. */
+int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_solve,
+                   int is_inner, int activity) {
+  if (event < 0 || event >= EVENTS) return 1;
+  struct watch *w = &watches[event];
+  if (begin_mark) w->begin_mark = (int8_t)begin_mark;
+  if (end_mark) w->end_mark = (int8_t)end_mark;
+  if (activity) w->activity = (int8_t)activity;
+  w->is_halo |= (int8_t)is_halo;
+  w->is_solve |= (int8_t)is_solve;
+  w->is_inner |= (int8_t)is_inner;
+  return 0;
+}
+
+/* Records the next solve from begin to end, after a barrier on the communicator. Later ones are only
+ * counted, until hindmost_end_wait, which returns the number of solves. `at_end` is called when the
+ * first one has ended, outside the recorded time; it may be NULL. */
+void hindmost_await_solve(MPI_Fint communicator, void (*at_end)(void)) {
+  at_solve_end = at_end;
+  awaiting_ranks = communicator;
+  awaiting = 1;
+  solves_seen = 0;
+}
+
+/* Whether a recording is active or awaited: only one is possible at a time. */
+int hindmost_is_busy(void) { return session_id || awaiting; }
+
+int hindmost_end_wait(void) {
+  if (session_id) hindmost_disarm();
+  awaiting = 0;
+  at_solve_end = 0;
+  return solves_seen;
+}
+
+/* Handlers of PETSc's own log, for versions that allow only one: they are called before ours. */
+typedef int (*event_handler)(int, int, void *, void *, void *, void *);
+static event_handler log_begin, log_end;
+void hindmost_call_as_well(void *begin, void *end) {
+  log_begin = (event_handler)begin;
+  log_end = (event_handler)end;
+}
+
+/* ---- callbacks ---- */
+
+static inline int own_work(void) { return solving && inner_depth == 0; }
+
+int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
+  if (log_begin) log_begin(event, unused, a, b, c, d);
+  int armed = recording();
+  if (!(armed | awaiting) || (session_id && !armed) || (unsigned)event >= EVENTS) return 0;
+  const struct watch *w = &watches[event];
+  if (!armed && (!w->is_solve || a != solver || solves_seen++)) return 0;
+  if (!armed && hindmost_arm(awaiting_ranks)) return 0;
+  if (w->activity) begin_activity(w->activity);
+  halo_depth += w->is_halo;
+  if (w->is_solve && a == solver) {
+    solving++;
+    depth_outside = inner_depth;
+    inner_depth = 0;
+  } else {
+    if (w->begin_mark && own_work()) mark(w->begin_mark, 0);
+    if (injection.due && w->is_inner && own_work()) take_detour();
+    inner_depth += w->is_inner | w->is_solve;
+  }
+  return 0;
+}
+
+int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
+  if (log_end) log_end(event, unused, a, b, c, d);
+  if (!recording() || (unsigned)event >= EVENTS) return 0;
+  const struct watch *w = &watches[event];
+  if (w->is_solve && a == solver) {
+    solving--;
+    inner_depth = depth_outside;
+    if (awaiting) {
+      hindmost_disarm();
+      if (at_solve_end) at_solve_end();
+    }
+  } else {
+    inner_depth -= w->is_inner | w->is_solve;
+    if (w->end_mark && own_work()) mark(w->end_mark, 0);
+  }
+  halo_depth -= w->is_halo;
+  if (w->activity) end_activity();
+  return 0;
+}
+
+/* The monitor that PETSc calls before all others: what those do is not part of the method. */
+int hindmost_first_monitor(void *ksp, int iteration, double norm, void *context) {
+  (void)iteration, (void)norm, (void)context;
+  if (!recording() || ksp != solver || in_monitors) return 0;
+  in_monitors = 1;
+  inner_depth++;
+  return 0;
+}
+
+/* The monitor that PETSc calls after all others, once per iteration, with its number and norm. PETSc's
+ * integer has 32 or 64 bits, of which 32 are enough here. */
+int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
+  (void)context;
+  if (!recording() || ksp != solver) return 0;
+  inner_depth -= in_monitors;
+  in_monitors = 0;
+  if (!own_work()) return 0;
+  state->iteration = iteration;
+  state->residual_norm = norm;
+  if (injection.due) take_detour();
+  if (monitor_mark) mark(monitor_mark, iteration);
+  if (iteration > injection.iteration) {
+    injection.iteration = iteration;
+    injection.due = injection.law && !injection.at_calls;
+  }
+  if (norm_memory && norms_seen < MAX_NORMS) norm_memory[norms_seen] = norm;
+  norms_seen++;
+  if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */
+  return 0;
+}
+
+/* The same for PETSc in single precision. */
+int hindmost_first_monitor_single(void *ksp, int iteration, float norm, void *context) {
+  return hindmost_first_monitor(ksp, iteration, norm, context);
+}
+
+int hindmost_monitor_single(void *ksp, int iteration, float norm, void *context) {
+  return hindmost_monitor(ksp, iteration, norm, context);
+}

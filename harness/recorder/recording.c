@@ -1,0 +1,186 @@
+#include "recording.h"
+
+#include "activities.h"
+#include "classify.h"
+#include "counters.h"
+#include "live.h"
+#include "peers.h"
+#include "requests.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static int64_t involuntary_switches(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+static int64_t core_wait_before; /* its count at the begin */
+
+/* How long that thread was ready to run and had no core, so far; -1 where the kernel does not tell, or the
+ * thread has ended. Any thread may ask. */
+static int64_t core_wait(void) {
+  char text[96];
+  snprintf(text, sizeof text, "/proc/self/task/%d/schedstat", recorded_thread);
+  int file = open(text, O_RDONLY | O_CLOEXEC);
+  ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  if (size <= 0) return -1;
+  text[size] = 0;
+  char *waited;
+  if (!strtoll(text, &waited, 10)) return -1; /* kernels that do not count write zeros */
+  return strtoll(waited, NULL, 10);
+}
+
+static int64_t core_wait_so_far(void) {
+  int64_t after = core_wait_before < 0 ? -1 : core_wait();
+  return after < core_wait_before ? -1 : after - core_wait_before;
+}
+
+#ifdef __GLIBC__
+__attribute__((weak)) int Py_IsInitialized(void);
+
+/* Ends a process that a library ends while Python still runs. MPICH calls `exit` on a rank that waits
+ * in MPI while another one aborts; `exit` would take down UCX under a thread that still serves its
+ * connections, and now and then that thread calls `abort`, and the status is lost. */
+static void end_at_once(int status, void *unused) {
+  (void)unused;
+  if (!status || !Py_IsInitialized || !Py_IsInitialized()) return;
+  fflush(NULL);
+  _exit(status);
+}
+
+/* Lets `end_at_once` be the first thing that `exit` does, before what libraries have registered. */
+static void keep_status(void) {
+  static int kept;
+  if (!kept) kept = !on_exit(end_at_once, NULL);
+}
+
+#else
+static void keep_status(void) {}
+#endif
+static void clear_session(void) {
+  state->seen = marks_seen = 0;
+  state->foreign_calls = state->foreign_threads = 0;
+  state->unknown_requests = state->between_polls_ns = 0;
+  idle_record = -1;
+  forget_peers();
+  halo_depth = mpi_depth = 0;
+  solving = inner_depth = depth_outside = in_monitors = 0;
+  for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
+  for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
+  state->iteration = 0;
+  state->residual_norm = 0.0;
+}
+
+static void note_begin(void) {
+  struct timespec calendar;
+  recorded_thread = (int)syscall(SYS_gettid);
+  switches_before = involuntary_switches();
+  core_wait_before = core_wait();
+  clock_gettime(CLOCK_REALTIME, &calendar);
+  state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
+  state->begin_ns = state->end_ns = now();
+}
+
+static void start_recording(void) {
+  state->armed = 1;
+  session_id = own_session = ++sessions_begun;
+}
+
+/* Meets the other ranks of the communicator, notes the time and starts to record. */
+int hindmost_arm(MPI_Fint communicator) {
+  MPI_Comm comm = MPI_Comm_f2c(communicator);
+  if (before_recording) before_recording();
+  keep_status();
+  clear_session();
+  count_active_collectives();
+  recorded_comm = comm;
+  int error = PMPI_Comm_size(comm, &recorded_size);
+  prepare_clock();
+  if (!error) error = PMPI_Barrier(comm);
+  note_begin();
+  begin_injection(state->begin_ns);
+  begin_activities();
+  if (live.on) live_zero(state->begin_ns);
+  start_recording();
+  return error;
+}
+
+static void disarm(int64_t end_ns) {
+  state->armed = session_id = 0;
+  state->end_ns = end_ns;
+  state->switches = involuntary_switches() - switches_before;
+  state->core_wait_ns = core_wait_so_far();
+}
+
+void hindmost_disarm(void) { disarm(now()); }
+
+/* Finds the offset of rank 0's clock to this rank's from the fastest of several round trips to rank 0;
+ * half that trip is the uncertainty. Collective; never recorded. */
+int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
+                          int64_t *uncertainty_ns, int64_t *at_ns) {
+  MPI_Comm comm = MPI_Comm_f2c(communicator);
+  int rank, size, error = PMPI_Comm_rank(comm, &rank);
+  if (!error) error = PMPI_Comm_size(comm, &size);
+  *offset_ns = *uncertainty_ns = 0;
+  prepare_clock();
+  *at_ns = now();
+  for (int other = 1; other < size && !error; other++) {
+    int64_t quickest = INT64_MAX;
+    for (int trip = 0; trip < trips && !error && (rank == 0 || rank == other); trip++) {
+      int64_t there = 0;
+      if (rank == 0) {
+        error = PMPI_Recv(&there, 1, MPI_INT64_T, other, trip, comm, MPI_STATUS_IGNORE);
+        there = now();
+        if (!error) error = PMPI_Send(&there, 1, MPI_INT64_T, other, trip, comm);
+        continue;
+      }
+      int64_t begin = now();
+      error = PMPI_Send(&begin, 1, MPI_INT64_T, 0, trip, comm);
+      if (!error) error = PMPI_Recv(&there, 1, MPI_INT64_T, 0, trip, comm, MPI_STATUS_IGNORE);
+      int64_t end = now();
+      if (end - begin < quickest) {
+        quickest = end - begin;
+        *at_ns = begin + quickest / 2;
+        *offset_ns = there - *at_ns;
+        *uncertainty_ns = (quickest + 1) / 2;
+      }
+    }
+  }
+  return error;
+}
+
+/* ---- cost of a record ---- */
+
+/* Mean cost, in nanoseconds, of `count` records written into the given memory: of marks, or of
+ * intervals, which read the clock twice and add to the running totals. */
+double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count, int interval) {
+  struct record *kept = records;
+  uint32_t *contexts = record_contexts;
+  struct state before = *state;
+  records = memory;
+  record_contexts = NULL;
+  state->capacity = room;
+  prepare_clock();
+  int64_t begin = now();
+  for (int64_t i = 0; i < count; i++) {
+    state->seen = i % room;
+    int64_t t = now();
+    if (interval)
+      finish(t, now(), Allreduce, WAIT, 0, 0);
+    else
+      keep(t, t, 1, 0, 0, 0);
+  }
+  double cost = (double)(now() - begin) / (double)count;
+  records = kept;
+  record_contexts = contexts;
+  *state = before;
+  mpi_depth = 0;
+  return cost;
+}

@@ -1,0 +1,172 @@
+#include "sections.h"
+
+#include "activities.h"
+#include "classify.h"
+#include "communicators.h"
+#include "counters.h"
+#include "peers.h"
+#include "petsc_events.h"
+#include "rawfile.h"
+#include "recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+static double load_of_host(void) {
+  if (text_uses_spare) return attached.load; /* in a signal's handler */
+  int64_t t = now();
+  if (!attached.load_ns || t - attached.load_ns > 1000000000) {
+    if (getloadavg(&attached.load, 1) != 1) attached.load = 0.0;
+    attached.load_ns = t;
+  }
+  return attached.load;
+}
+
+static void count_calls(void) {
+  for (int i = 0; i < CALL_COUNT; i++) {
+    calls_passed[i] += state->call_count[i];
+    state->call_count[i] = 0;
+  }
+}
+
+static void attach_arm(MPI_Comm comm, int size) {
+  sigset_t before;
+  if (!begin_writing(&before)) return;
+  record_contexts = attached.contexts;
+  records = attached.records; /* the program may use hindmost itself, and its memory be gone */
+  state->capacity = attached.capacity;
+  hindmost_count_memory(NULL, 0);
+  hindmost_activity_memory(NULL, 0, 0);
+  count_calls();
+  clear_session();
+  recorded_comm = comm;
+  recorded_size = size;
+  norms_seen = 0;
+  prepare_clock();
+  resume_injection();
+  begin_activities();
+  note_begin();
+  if (session_now() != ENDED) start_recording();
+  end_writing(&before);
+}
+
+static void begin_section(struct text *text, const char *what, double load_before) {
+  text_add(text, "{\"what\":\"%s\"", what);
+  text_real(text, "load_before", load_before);
+  text_real(text, "load_after", load_of_host());
+}
+
+static void add_module(struct text *text, uint32_t number) {
+  text_string(text, "path", tables->modules[number].path);
+  text_string(text, "identity", tables->modules[number].identity);
+}
+
+static void add_code(struct text *text, uint32_t number) {
+  text_string(text, "file", tables->codes[number].file);
+  text_string(text, "function", tables->codes[number].function);
+  text_number(text, "first_line", tables->codes[number].first_line);
+}
+
+/* The entries from *written on, as a frame. */
+static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, void (*add)(struct text *, uint32_t)) {
+  struct text text = {0};
+  if (*written == count) return;
+  text_add(&text, "{\"first\":%u,\"entries\":[", *written);
+  for (uint32_t i = *written; i < count; i++) {
+    text_add(&text, i == *written ? "{" : ",{");
+    add(&text, i);
+    text_add(&text, "}");
+  }
+  text_add(&text, "]");
+  text_frame(&text, kind);
+  *written = count;
+}
+
+/* What of the contexts is in the file. */
+static struct {
+  uint32_t modules, codes, places, chains;
+} written;
+static void forget_written(void) { memset(&written, 0, sizeof written); }
+static void write_contexts(void) {
+  if (!tables) return;
+  write_names(RAW_MODULES, &written.modules, module_count, add_module);
+  write_names(RAW_CODES, &written.codes, code_count, add_code);
+  if (written.places < place_count)
+    raw_frame(RAW_PLACES, tables->places + written.places, (place_count - written.places) * sizeof(struct place));
+  written.places = place_count;
+  if (written.chains < chain_count) { /* where each ends among all places of chains, then these places */
+    uint32_t first = tables->chain_start[written.chains], last = tables->chain_start[chain_count];
+    raw_frame(RAW_CHAIN_ENDS, tables->chain_start + written.chains + 1, (chain_count - written.chains) * sizeof(uint32_t));
+    raw_frame(RAW_CHAINS, tables->chain_places + first, (last - first) * sizeof(uint32_t));
+  }
+  written.chains = chain_count;
+}
+
+static struct extent whole_extent(int64_t end_ns) {
+  return (struct extent){__atomic_load_n(&state->seen, __ATOMIC_ACQUIRE), end_ns};
+}
+
+static int64_t kept_of(struct extent to) { return to.seen < state->capacity ? to.seen : state->capacity; }
+
+static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int complete) {
+  int64_t polls = 0;
+  text_number(text, "begin_ns", state->begin_ns);
+  text_number(text, "end_ns", to.end_ns);
+  text_number(text, "begin_utc_ns", state->begin_utc_ns);
+  text_number(text, "seen", to.seen);
+  text_number(text, "kept", kept_of(to));
+  text_number(text, "switches", switches);
+  text_number(text, "core_wait_ns", core_wait_ns);
+  text_number(text, "foreign_calls", state->foreign_calls);
+  text_number(text, "foreign_threads", state->foreign_threads);
+  text_add(text, ",\"other_ns\":{");
+  for (int i = 0; i < CALL_COUNT; i++) {
+    int32_t class = hindmost_call_classes[i];
+    if (class == FLAG_TEST || class == IPROBE || class == IMPROBE || class == GET_STATUS || class == TEST_ONE || class == TEST_ALL ||
+        class == TEST_ANY || class == TEST_SOME)
+      polls += state->call_count[i];
+    if (state->other_ns[i] > 0) text_number(text, hindmost_call_names[i], state->other_ns[i]);
+  }
+  text_add(text, "}");
+  text_number(text, "polls", polls);
+  text_number(text, "between_polls_ns", state->between_polls_ns);
+  text_add(text, ",\"complete\":%s", complete ? "true" : "false");
+}
+
+static void write_records(int64_t from, int64_t to) {
+  raw_frame(RAW_PART_RECORDS, records + from, (size_t)(to - from) * sizeof(struct record));
+  if (record_contexts) raw_frame(RAW_PART_CONTEXTS, record_contexts + from, (size_t)(to - from) * sizeof(uint32_t));
+}
+
+static int may_ask_mpi = 1; /* not in a call of the program, whose handler may have come, nor in another thread */
+static void end_section(struct text *text, MPI_Comm communicator, int64_t written, struct extent to, int complete) {
+  const int64_t most = RAW_MAX_BYTES / (int64_t)sizeof(struct record);
+  for (int i = 0; i < CALL_COUNT; i++) attached.calls += state->call_count[i];
+  const int64_t kept = kept_of(to);
+  add_counts(text, to, state->switches, state->core_wait_ns, complete);
+  count_calls();
+  for (; kept - written > most; written += most) write_records(written, written + most);
+  text_frame(text, RAW_SECTION);
+  write_contexts();
+  size_t left = (size_t)(kept - written);
+  raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));
+  if (record_contexts) raw_frame(RAW_CONTEXTS, record_contexts + written, left * sizeof(uint32_t));
+  if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MAX_NORMS ? norms_seen : MAX_NORMS) * sizeof(double));
+  static int32_t ranks[PEERS];
+  static int64_t messages[PEERS], bytes[PEERS];
+  static struct edge edges[PEERS];
+  int count = complete && may_ask_mpi ? hindmost_peers(PMPI_Comm_c2f(communicator), PEERS, ranks, messages, bytes) : -1;
+  for (int i = 0; i < count; i++) {
+    edges[i].peer = ranks[i];
+    edges[i].messages = messages[i];
+    edges[i].bytes = bytes[i];
+  }
+  if (count >= 0) raw_frame(RAW_EDGES, edges, (size_t)count * sizeof edges[0]);
+  int same = MPI_UNEQUAL, size = 0;
+  if (count < 0 || PMPI_Comm_compare(communicator, MPI_COMM_WORLD, &same) || same == MPI_IDENT || same == MPI_CONGRUENT) return;
+  if (PMPI_Comm_size(communicator, &size)) return;
+  int32_t *world = malloc((size_t)size * sizeof *world);
+  if (!world) return;
+  hindmost_world_ranks(PMPI_Comm_c2f(communicator), size, world);
+  raw_frame(RAW_WORLD_RANKS, world, (size_t)size * sizeof *world);
+  free(world);
+}

@@ -1,0 +1,31 @@
+/* Which session is recorded, of which ranks, and by which thread. */
+#pragma once
+
+#include <mpi.h>
+#include <stdint.h>
+
+/* What of an attached program is being recorded: nothing; all calls, until its loops are known; a loop; a solve of
+ * PETSc; or nothing more. Stored last when a session begins: a signal's handler writes what is open. */
+enum session_state { IDLE, FINDING, LOOP, SOLVE, ENDED };
+static enum session_state session_state;
+
+static inline enum session_state session_now(void) { return __atomic_load_n(&session_state, __ATOMIC_ACQUIRE); }
+static inline void enter_session(enum session_state next) { __atomic_store_n(&session_state, next, __ATOMIC_RELEASE); }
+
+/* Behind the end, nothing begins again. */
+static inline void leave_session(void) {
+  if (session_now() != ENDED) enter_session(IDLE);
+}
+
+static inline int loop_is_open(void) { return session_now() == FINDING || session_now() == LOOP; }
+static int halo_depth, recorded_size;
+static MPI_Comm recorded_comm = MPI_COMM_NULL;
+static int64_t session_id, sessions_begun;           /* number of the armed session, 0 if none; sessiones so far */
+static _Thread_local int64_t own_session;    /* last one that this thread began */
+static _Thread_local int mpi_depth;          /* depth of MPI calls of this thread */
+
+/* Whether this thread is recorded now. */
+static inline int recording(void) { return session_id && own_session == session_id; }
+
+/* Whether the recorded thread is in a solve of PETSc, and how deep in events that enclose work that is not the solver's own. */
+static int solving, inner_depth, depth_outside, in_monitors;
