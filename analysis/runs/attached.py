@@ -173,6 +173,7 @@ class AttachedRun:
         return [
             *self.why_incomplete(),
             self.what(),
+            *self.calls_kept(),
             *(() if "loops" in self.left_out else self.other_loops()),
             self.where(),
             self.who(),
@@ -201,6 +202,16 @@ class AttachedRun:
         if self.run.header.complete:
             return []
         return [f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."]
+
+    def calls_kept(self) -> list[str]:
+        """Say of how many iterations all calls are known, if not of all."""
+        summed, bodies = self.run.summed, self.run.bodies
+        if not summed:
+            return []
+        return [
+            f"Calls are known one by one in {bodies - summed:,} of {counted(bodies, 'iteration')}, "
+            "by sums in the others (attach --all keeps all)."
+        ]
 
     def what(self) -> str:
         """Say how much there is of what."""

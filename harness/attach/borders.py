@@ -62,9 +62,9 @@ class RankBorders:
             above = around[: around.index(chosen)]
             if any(each in self._around for each in above) or len(self._numbers) == MAX_LOOPS:
                 return
-            self._around = {
-                key: its for key, its in self._around.items() if chosen not in its
-            } | {chosen: above}
+            self._around = {key: its for key, its in self._around.items() if chosen not in its} | {
+                chosen: above
+            }
             self._numbers.setdefault(chosen, BY_PROGRAM + 1 + len(self._numbers))
             self._is_new = True
         if self._is_new and self._around:
@@ -145,9 +145,9 @@ class NodeBorders:
 
     def _look(self) -> None:
         for path in self._folder.iterdir():
-            if path.name.isdecimal() and int(path.name) not in self._pages:
-                if path.stat().st_size == PAGE_BYTES:
-                    self._pages[int(path.name)] = PairsPage(path)
+            is_new = path.name.isdecimal() and int(path.name) not in self._pages
+            if is_new and path.stat().st_size == PAGE_BYTES:
+                self._pages[int(path.name)] = PairsPage(path)
         for rank, page in self._pages.items():
             if not page["asks"]:
                 continue

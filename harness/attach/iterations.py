@@ -37,7 +37,7 @@ from hindmost.harness.recorder.bodies import Spans
 from hindmost.harness.recorder.events import FILES
 from hindmost.harness.recorder.library import FOLDED, POLLING, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
-from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
+from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen, SummedCalls
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.text import counted, first_of, percent
 
@@ -317,11 +317,23 @@ def chosen_loops(
                     loops=list(
                         loops_seen(chosen, found, names, callers, candidates, unsure, whole_s)
                     ),
-                )
+                ),
+                **({"summed": summed_calls(chosen)} if chosen.unit else {}),
             ),
         )
         for chosen in phases_of(found)
     ]
+
+
+def summed_calls(chosen: Chosen) -> SummedCalls:
+    """Return what is kept of a loop on the ranks that sum its calls."""
+    gaps = [pair for of_part in chosen.gaps.values() for pair in of_part]
+    first = min((gap[0] for gap in gaps), default=0)
+    return SummedCalls(
+        unit=chosen.every,
+        passes=chosen.passes,
+        unknown=max((gap[1] for gap in gaps), default=first) - first,
+    )
 
 
 def option_of(chosen: Chosen, names: Mapping[Signature, str]) -> str:
@@ -395,9 +407,7 @@ def unseparated(
     }
 
 
-def spans_of(
-    chosen: Chosen, loops: Mapping[Signature, Loop], calls: ContextCalls
-) -> Spans:
+def spans_of(chosen: Chosen, loops: Mapping[Signature, Loop], calls: ContextCalls) -> Spans:
     """Return when the iterations of a loop begin and end, wherever it is called from.
 
     The first one of an entry begins with its first call, since what the program did before may be

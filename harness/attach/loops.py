@@ -26,7 +26,7 @@ from hindmost.harness.recorder.bodies import Spans, bodies_of_loop
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording
-from hindmost.harness.runfile.attributes import Attached
+from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
@@ -120,13 +120,17 @@ class LoopOfRanks:
     def ways(self) -> tuple[Callable[[int], list[Spans]], list[Attached | None]]:
         """Return what finds the spans of each loop on a rank, and what their iterations are."""
         if self.iterate_at is None:
-            return (lambda rank: [self.at_marks(rank)]), [None]
+            marked_passes = self.section.parts[0].facts.iterations
+            said = SummedCalls(unit=self.unit, passes=max(marked_passes, 0), unknown=0)
+            return (lambda rank: [self.at_marks(rank)]), [
+                Attached(summed=said) if self.unit else None
+            ]
         at, every = self.iterate_at
         if at in self.calls:
             said = Attached(iterate_at={"call": at, "calls": every})
             return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
-        cut, unit = not self.section.whole, self.unit
+        cut, unit, is_cut = not self.section.whole, self.unit, False
         until_s = min(self.blocks.of_all("reading", self.last_call_s)) if cut else None
 
         def is_blind(rank: int) -> bool:
@@ -135,7 +139,7 @@ class LoopOfRanks:
         if unit and any(self.blocks.of_all("choosing the loop", is_blind)):
             # What is known of all ranks are their calls before any was summed.
             until_s = min(self.blocks.of_all("reading", self.summed_from_s))
-            cut, unit = True, 0
+            cut, unit, is_cut = True, 0, True
 
         loops_on = self.blocks.once(partial(self.loops_until, until_s, at))
         communicator, facts = self.blocks.communicator, self.section.parts[0].facts
@@ -153,6 +157,10 @@ class LoopOfRanks:
                 unit=unit,
             ),
         )
+
+        if is_cut:
+            for _, iterations in found:
+                iterations["summed"] = SummedCalls(unit=1, passes=0, unknown=0)
 
         def spans_on(rank: int) -> list[Spans]:
             loops = loops_on.take(rank)
@@ -185,7 +193,7 @@ class LoopOfRanks:
 
     @property
     def unit(self) -> int:
-        """Passes of the loop that have their sums together on some rank; 0 if all calls are there."""
+        """Passes of the loop with common sums on some rank; 0 if all calls are there."""
         return max(part.facts.unit for part in self.section.parts)
 
     def at_marks(self, rank: int) -> Spans:

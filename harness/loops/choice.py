@@ -194,6 +194,8 @@ class Chosen:
         Whether it is taken although it has few iterations.
     unit : int
         Of these passes, how many are summed together on some rank; 0 if all calls are there.
+    passes : int
+        In all, where calls are summed.
     gaps : dict of Signature to tuple of tuple of int
         Of parts some of whose iterations some rank does not know, which.
     """
@@ -206,6 +208,7 @@ class Chosen:
     inside: tuple[Signature, ...]
     few: bool = False
     unit: int = 0
+    passes: int = 0
     gaps: Mapping[Signature, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     def summed(self, unit: int, candidates: Mapping[Signature, Candidate]) -> Chosen:
@@ -213,8 +216,9 @@ class Chosen:
         return replace(
             self,
             every=self.every * unit,
-            iterations=self.iterations // unit,
+            iterations=-(-self.iterations // unit),
             unit=unit,
+            passes=self.iterations * self.every,
             gaps={
                 part: tuple(sorted({gap for rank in candidates[part].ranks for gap in rank.gaps}))
                 for part in self.parts

@@ -582,9 +582,7 @@ def every_kth(loop: Loop, every: int) -> Loop:
     if loop.number is not None:
         number = loop.number // every
         begins = (np.diff(number[:-1], prepend=-1) > 0) | (first == np.arange(first.size))
-        return replace(
-            loop, begins=loop.begins[begins], number=number[np.append(begins, True)]
-        )
+        return replace(loop, begins=loop.begins[begins], number=number[np.append(begins, True)])
     number = np.arange(loop.begins.size) - first
     return replace(loop, begins=loop.begins[number % every == 0], trips=-(-loop.trips // every))
 

@@ -26,6 +26,7 @@ static struct {
   int64_t from;       /* records from which on something is to be done after a call; INT64_MAX: nothing */
   int64_t limit;      /* records from which on the next level begins */
   int64_t segment;    /* first record that is not decided on */
+  int64_t unit_from;  /* first record of a unit that is kept in full */
   int64_t passes_per_unit, keep_every, calls_per_unit;
   int64_t longest_ns; /* of a pass */
   int64_t mark;       /* number of the last mark */
@@ -212,8 +213,12 @@ static void begin_unit(struct pass pass, int64_t t) {
   bounded.unit.open_ns = bounded.unit.begin_ns = t;
   bounded.unit.pass = pass.number;
   bounded.unit.loop = pass.loop;
+  bounded.unit_from = bounded.segment;
   bounded.unit.in_full = pass.loop && pass.number / bounded.passes_per_unit % bounded.keep_every == 0;
 }
+
+/* Whether a unit that is kept in full takes more than a part of the room that is left. */
+static int is_too_long(int64_t seen) { return seen - bounded.unit_from > (state->capacity - bounded.unit_from) / 4; }
 
 /* At the first call of a pass, or at another place where the loop is entered or left, whose first record is `at`. `counts`: a pass
  * begins. */
@@ -228,6 +233,10 @@ static void cut_at(int64_t at, struct pass pass, int counts, int64_t t) {
     bounded.segment = at;
   } else if (u->in_full) {
     bounded.segment = at;
+    if (!ends && is_too_long(at)) {
+      begin_unit(pass, t);
+      u->in_full = 0;
+    }
   } else {
     fold_records(bounded.segment, at);
     bounded.out_count = 0;
@@ -240,6 +249,12 @@ static void cut_at(int64_t at, struct pass pass, int counts, int64_t t) {
 
 /* Whether something was begun that is not in the records. */
 static int unit_is_open(void) { return bounded.level && !bounded.unit.in_full && !bounded.busy; }
+
+/* Records of a unit after which they are folded so far. */
+static int64_t max_segment(void) {
+  const int64_t part = (state->capacity - bounded.segment) / 4;
+  return part < MAX_SEGMENT ? part : MAX_SEGMENT;
+}
 
 /* In the middle of a pass: its records take no more room. */
 static void fold_so_far(void) {
@@ -276,8 +291,8 @@ static __attribute__((noinline)) void bound_at_call(int border, int counts) {
       return;
     }
     if (attached.marking_call != FIND_CALL) { /* marks are late: from here on the pass is folded */
-      if (state->seen > bounded.limit + MAX_SEGMENT) {
-        begin_folding(state->seen, (struct pass){bounded.mark, BY_PROGRAM}, last->end_ns);
+      if (state->seen > bounded.limit + max_segment()) {
+        begin_folding(state->seen, (struct pass){bounded.mark + 1, BY_PROGRAM}, last->end_ns);
         bounded.unit.in_full = 0;
       }
       return;
@@ -289,7 +304,7 @@ static __attribute__((noinline)) void bound_at_call(int border, int counts) {
     while (at > bounded.segment && records[at - 1].flags & FURTHER && records[at - 1].what < 0) at--;
     if (!bounded.level) {
       if (border || (!pass.loop && state->seen >= bounded.limit)) begin_folding(at, pass, t);
-      else if (state->seen > bounded.limit + MAX_SEGMENT) begin_folding(at, (struct pass){0}, t);
+      else if (state->seen > bounded.limit + max_segment()) begin_folding(at, (struct pass){0}, t);
       return;
     }
     if (border) {
@@ -301,9 +316,7 @@ static __attribute__((noinline)) void bound_at_call(int border, int counts) {
       return;
     }
   }
-  if (state->seen - bounded.segment > MAX_SEGMENT &&
-      (!bounded.unit.in_full || state->seen - bounded.segment > (state->capacity - bounded.segment) / 4))
-    fold_so_far();
+  if (bounded.unit.in_full ? is_too_long(state->seen) : state->seen - bounded.segment > max_segment()) fold_so_far();
 }
 
 static void bound_after_call(uint32_t border) {

@@ -128,7 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="keep all calls of a loop; else, beyond 64 MB a rank, sums of those of most iterations",
+        help="keep all calls of a loop; else beyond 64 MB a rank sums for most iterations",
     )
     parser.add_argument(
         "--inject",
@@ -333,9 +333,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
         environment = {**original, **added}
-        ended = run_watched(
-            program, environment, blocked, told, Path(pages.name), arguments, stop
-        )
+        ended = run_watched(program, environment, blocked, told, Path(pages.name), arguments, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
