@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs import straggler, stretches
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.straggler import costs_of, verdict_of
-from hindmost.analysis.runs.stretches import Stretch, growth_words
+from hindmost.analysis.runs.stretches import Stretch, growth_of_work
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.harness.runfile.writer import write_whole
@@ -209,7 +209,8 @@ def said_to_grow(work: Times) -> bool:
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])
     least_s = WORTH_SAYING * 2.0 * float(work.sum())
-    return bool(growth_words(run, [stretch], least_s, disturbed=False))
+    growth = growth_of_work(run, [stretch])
+    return growth is not None and growth.added_s >= least_s
 
 
 def any_growth(work: Times) -> Any:

@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,8 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.programs import attached_programs
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.runs.straggler import verdict_of
+from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
+from hindmost.analysis.show.phrases import text
 from hindmost.harness.stack import current_stack
 from hindmost.models.ranks.culprit import QuickestWork
 
@@ -105,11 +106,12 @@ def recorded(program: Path, folder: Path, delay: Delay) -> AttachedRun:
 
 def names(run: AttachedRun) -> dict[str, str]:
     """Return what the first screen says is delayed, by kind."""
-    said = {"growing": " ".join(run.grown()), "every": " ".join(run.recurring())}
-    verdict = verdict_of(run.run)
-    if verdict.straggler is not None:
-        said["constant"] = replace(run, verdict=verdict).who()
-    return {kind: text for kind, text in said.items() if text}
+    kinds = {GrowingWork: "growing", RecurringWork: "every", UnequalWork: "constant"}
+    return {
+        kinds[type(fact)]: text(fact)
+        for fact in run.facts
+        if type(fact) in kinds and not (isinstance(fact, UnequalWork) and not fact.steady)
+    }
 
 
 def tells(said: dict[str, str], delay: Delay) -> bool:
@@ -155,7 +157,7 @@ def main(runs: int, seed: int) -> None:
                 verdict = verdict or ("named" if said else "quiet")
                 print(f"{verdict:7}{delay}; load {load:.1f}", flush=True)  # noqa: T201
                 if verdict in ("missed", "named"):
-                    print("       " + " | ".join(run.lines()), flush=True)  # noqa: T201
+                    print("       " + run.text(), flush=True)  # noqa: T201
         print(f"{right} of {runs} delays found; named in {false} of {runs} runs without any")  # noqa: T201
         print_table("Delays", cases, (RULE,))
 

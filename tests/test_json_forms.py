@@ -75,6 +75,7 @@ def runs(header: Header, tmp_path: Path) -> Path:
         "show --ranks RUNS",
         "whatif RUNS",
         "whatif RUNS --latency x2",
+        "whatif RUNS --within 1h",
         "whatif RUNS --ranks 6 --ranks-per-node 3 --scaling weak",
         "scale HOMME",
         "scale HOMME --method paper --kernel laplace_sphere_wk --expect 1",

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
-from hindmost.models.adaptive.checkpoints import (
+from hindmost.models.adaptive.interference import CycleKind
+from hindmost.models.ahead.checkpoints import (
     CheckpointPlan,
     best_plan,
     optimum_s,
     plan_by_rule,
     young_s,
 )
-from hindmost.models.adaptive.interference import CycleKind
 from hindmost.text import counted
 
 LATE = 20

@@ -16,11 +16,12 @@ from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
+from hindmost.analysis.runs.run_facts import unequal_work
 from hindmost.analysis.runs.straggler import StragglerVerdict, subject, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
+from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
@@ -37,7 +38,7 @@ from hindmost.models.ranks.kmeans import Clustering, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
 from hindmost.models.ranks.selection import exemplars
 from hindmost.models.ranks.vectors import RankMetrics
-from hindmost.text import counted
+from hindmost.text import capital, counted
 
 MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
@@ -115,8 +116,6 @@ class RankReport:
         Its numbers are places in ``numbers``.
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known.
-    counts_work : bool
-        Whether the program counts its work.
     """
 
     file: str
@@ -134,7 +133,6 @@ class RankReport:
     verdict: StragglerVerdict | None = None
     culprit: Culprit | None = None
     stretches: tuple[Stretch, ...] = ()
-    counts_work: bool = False
 
     JSON = (
         "file remark? ranks ranks_with_full_records too_few_to_stand_out=too_few "
@@ -191,6 +189,25 @@ class RankReport:
         """The culprit: ``rank 1``, ``rank 1 on b``, ``node b``; empty without one."""
         found = self.culprit
         return "" if found is None else subject(found, self.hosts, int(self.numbers[found.rank]))
+
+    @property
+    def unequal(self) -> UnequalWork:
+        """Who the others wait for, as a fact; of a table only its sums are known."""
+        if self.verdict is not None:
+            return unequal_work(self.verdict, self.stretches)
+        found, late = self.culprit, self.lateness
+        return UnequalWork(
+            quantity="Unequal work",
+            culprit=found,
+            subject=self.name,
+            ranks=self.ranks,
+            iterations=1 if late is None else late.bodies,
+            cost_s=0.0 if found is None else found.cost_s,
+            share=None if found is None else found.share,
+            steady=True,
+            basis="sums over the whole run, taken as one iteration",
+            files=(self.file,),
+        )
 
     @property
     def hindmost(self) -> CostEntry | UnsetType:
@@ -316,7 +333,6 @@ def report_run(run: Run) -> RankReport:
         verdict=verdict,
         culprit=verdict.culprit,
         stretches=stretches,
-        counts_work=run.has("work_amount"),
         findings=tuple(findings_of(group_runs([run]))),
     )
 

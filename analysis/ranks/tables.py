@@ -7,9 +7,10 @@ import numpy as np
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
-from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
-from hindmost.analysis.runs.straggler import culprit_words, factor, node_words, work_or_core
+from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions
+from hindmost.analysis.runs.straggler import node_words
 from hindmost.analysis.runs.stretches import Stretch
+from hindmost.analysis.show.phrases import factor, folded, text
 from hindmost.analysis.show.table import LEADING
 from hindmost.models.ranks.extrema import Extreme
 from hindmost.models.ranks.lateness import Lateness
@@ -48,8 +49,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     lines = [f"  {straggler_wait_time(report, late)}"]
     if report.withheld:
         return lines
-    core = work_or_core(report.culprit, counts_work=report.counts_work).strip()
-    lines += folded([who_costs_most(report), core], indent="  ")
+    lines += folded([who_costs_most(report)], indent="  ")
     lines.append(f"  {LAST}")
     order = np.argsort(-late.charged_s, kind="stable")[:LEADING].tolist()
     if found is not None and not found.node:
@@ -84,19 +84,10 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
 
 
 def who_costs_most(report: RankReport) -> str:
-    """Say who the culprit is, with the chance that one of equal ranks costs as much."""
-    found = report.culprit
-    if found is None:
+    """Say who the culprit is."""
+    if report.culprit is None:
         return "No rank works clearly more than the others, at a cost."
-    chance = ""
-    if found.chance is not None and found.sure:
-        chance = f" (probability of this among equal ranks: {chance_words(found.chance)})"
-    return culprit_words(report.name, found, report.ranks, report.verdict, chance)
-
-
-def chance_words(chance: float) -> str:
-    """Write a bound on a probability."""
-    return "under 0.1 %" if chance < 1e-3 else f"up to {percent(chance)}"
+    return text(report.unequal)
 
 
 def main_stretches(report: RankReport) -> list[Stretch]:

@@ -27,13 +27,21 @@ from hindmost.analysis.readers.formats.extrap import (
     EXTRAP_SAVED,
     EXTRAP_TEXT,
 )
+from hindmost.analysis.readers.formats.network_benchmarks import IMB, OSU
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
 from hindmost.analysis.readers.formats.petsc_log import PETSC_LOG, PETSC_LOG_RANKS
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
+from hindmost.analysis.readers.formats.site_benchmarks import (
+    RAMBLE,
+    REFRAME_LOG,
+    REFRAME_REPORT,
+    TALP,
+)
 from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.readers.formats.tau import TAU
 from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
+from hindmost.analysis.readers.formats.unit_benchmarks import CATCH2, CRITERION, GO, JMH
 from hindmost.registry import Registry
 
 GROUP = "hindmost.readers"
@@ -50,6 +58,8 @@ EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
         EXTRAP_JSON,
         EXTRAP_TEXT,
         PETSC_LOG,
+        OSU,
+        IMB,
         CSV_EXPERIMENT,
     ),
     group=GROUP,
@@ -67,6 +77,14 @@ HISTORY_FORMATS: Registry[HistoryFormat] = Registry(
         ASV,
         HYPERFINE,
         GITHUB_ACTION_BENCHMARK,
+        REFRAME_LOG,
+        REFRAME_REPORT,
+        TALP,
+        RAMBLE,
+        CRITERION,
+        GO,
+        JMH,
+        CATCH2,
         TEST_RESULTS,
         NIGHTLY,
         CSV_HISTORY,

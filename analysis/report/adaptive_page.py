@@ -20,7 +20,7 @@ from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.summary import load_around
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.table import MOST_LISTED, Column, Table
@@ -194,14 +194,14 @@ def looked_at(
         efficiencies=efficiencies_of(middle),
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor},
-        of=replays.label,
+        run_name=replays.label,
         pictures=pictures,
     )
 
 
 def prediction_conclusions(
     study: AdaptiveStudy, anchors: Sequence[str], findings: Sequence[Finding]
-) -> list[Conclusion]:
+) -> list[Stated]:
     """Return how well the cycles of every group of replays were predicted, and what stood out."""
     return [
         doubted(prediction_conclusion(errors, anchor), findings)
@@ -210,7 +210,7 @@ def prediction_conclusions(
     ]
 
 
-def prediction_conclusion(replays: Replays, anchor: str) -> Conclusion:
+def prediction_conclusion(replays: Replays, anchor: str) -> Stated:
     """Return how well the cycles of one group were predicted."""
     means = {name: float(np.mean(each)) for name, each in replays.raw.items() if each}
     best = min(means, key=lambda name: means[name])
@@ -226,15 +226,15 @@ def prediction_conclusion(replays: Replays, anchor: str) -> Conclusion:
         if replays.floor is None
         else f" Replays of the same cycles differ by {percent(replays.floor / 100.0)}."
     )
-    return Conclusion(
-        title="Prediction of cycles",
+    return Stated(
+        quantity="Prediction of cycles",
         text=f"The best predictor, {best}, misses a cycle by {percent(means[best] / 100.0)} on "
         f"average.{floor}{stood}",
         cost_s=0.0,
         amount=percent(means[best] / 100.0),
         certainty=Certainty.MEASURED,
         basis=f"{counted(len(replays.runs), 'run')}, every cycle predicted before it ran",
-        of=replays.label,
+        run_name=replays.label,
         links=(Link(anchor=anchor, text="Cycles"),),
         topics=OF_CYCLES,
         files=tuple(str(each.run.path) for each in replays.runs),

@@ -14,7 +14,7 @@ from hindmost.analysis.runs.finding import OF_COMPARISON
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.sides import Case
 from hindmost.analysis.runs.summary import phase_shares
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
 from hindmost.models.significance import order_chance, repeats_words, separated
@@ -132,7 +132,7 @@ def verdict(first: Sequence[float], second: Sequence[float]) -> str:
     return f"undecided: {order}, but {why_not}" if why_not else order
 
 
-def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conclusion]:
+def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Stated]:
     """Return how every other solver compares with the first one.
 
     Parameters
@@ -154,8 +154,8 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conc
         files = [str(each.run.path) for group in (members[0], fitted) for each in group.runs]
         found.append(
             doubted(
-                Conclusion(
-                    title=f"{solver.name} instead of {first.name}",
+                Stated(
+                    quantity=f"{solver.name} instead of {first.name}",
                     text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
                     f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
                     f"{solver.verdict}. That is {case.factors()}.",

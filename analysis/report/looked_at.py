@@ -1,9 +1,9 @@
-"""A configuration and all that conclusions on it rest on."""
+"""A configuration and all that facts on it rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.first_screen import AnyFact
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.run_facts import OF_TIMES, facts_of
+from hindmost.analysis.runs.straggler import pooled, verdict_of
+from hindmost.analysis.show.facts import Certainty, Fact, Link, RepeatedCulprit, Stated
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies, Remedy
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
-
-OF_TIMES = (Topic.TIMES, Topic.PHASES)
 
 
 def slowest_iteration(run: Run) -> int | None:
@@ -30,7 +32,7 @@ def slowest_iteration(run: Run) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookedAt:
-    """A configuration and all that conclusions on it rest on.
+    """A configuration and all that facts on it rest on.
 
     Attributes
     ----------
@@ -44,7 +46,7 @@ class LookedAt:
     remedies : Remedies
     anchors : mapping of str to str
         Name of a figure, or of a section, to its place on the page.
-    of : str
+    run_name : str
         What the configuration is called, where a page has several.
     pictures : sequence of Widget
         What shows where its time went: the map of work and the timeline.
@@ -56,13 +58,26 @@ class LookedAt:
     efficiencies: RunEfficiencies
     remedies: Remedies
     anchors: Mapping[str, str]
-    of: str
+    run_name: str
     pictures: Sequence[Widget] = ()
 
     @property
     def run(self) -> Run:
         """The median run, which the figures show."""
         return self.fitted.median_run.run
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What costs the time of the median run, from its file."""
+        return facts_of(self.run, self.fitted.findings, read_large=True)
+
+    @property
+    def repeats(self) -> tuple[RepeatedCulprit, ...]:
+        """In how many of its runs which rank works longest; none if these are large."""
+        runs = [each.run for each in self.fitted.runs]
+        if any(run.bodies * run.columns > MOST_IN_MEMORY for run in runs):
+            return ()
+        return tuple(pooled([verdict_of(run) for run in runs if run.bodies]))
 
     def part_s(self, name: str) -> float:
         """Return a part of its time, in seconds; 0 where there is none, or it is not known."""
@@ -76,9 +91,20 @@ class LookedAt:
             if name.replace("_", "-") in self.anchors
         )
 
+    def of_run(self, fact: AnyFact, remedy: str, links: tuple[Link, ...]) -> AnyFact:
+        """Return a fact as the page has it.
+
+        Sums over few iterations are recorded, but do not show what iterations are like: an error
+        about their number puts facts in doubt, too.
+        """
+        topics = fact.topics
+        if topics and self.run.bodies < LEAST_BODIES:
+            topics = tuple(dict.fromkeys((*topics, Topic.MODELS)))
+        return replace(fact, remedy=remedy, links=links, run_name=self.run_name, topics=topics)
+
     def loss(
         self,
-        title: str,
+        quantity: str,
         cost_s: float,
         text: str,
         remedy: str,
@@ -89,29 +115,22 @@ class LookedAt:
         certainty: Certainty = Certainty.MEASURED,
         basis: str = "",
         topics: tuple[Topic, ...] = OF_TIMES,
-    ) -> Conclusion:
-        """Return a conclusion on time that the median run lost.
+    ) -> Stated:
+        """Return a fact on time that the median run lost, which replays or efficiencies tell.
 
-        Of a replay its interval is said, and whether it has an estimate within it.
-
-        Sums over few iterations are recorded, but do not show what iterations are like: an error
-        about their number puts these conclusions in doubt, too.
+        Of a replay it has the interval, and whether it has an estimate within that.
         """
-        if topics and self.run.bodies < LEAST_BODIES:
-            topics = tuple(dict.fromkeys((*topics, Topic.MODELS)))
-        return Conclusion(
-            title=title,
+        fact = Stated(
+            quantity=quantity,
             text=text,
             brief=brief,
-            remedy=remedy,
             cost_s=cost_s,
-            range_s=None if replay is None else replay.saved_range_s,
+            interval_s=None if replay is None else replay.saved_range_s,
             estimated=replay is not None and replay.predicted_s is not None,
             share=cost_s / self.efficiencies.whole_s,
             certainty=certainty,
             basis=basis or f"recorded times of {counted(self.run.bodies, 'iteration')}",
-            of=self.of,
-            links=links,
             topics=topics,
             files=(str(self.run.path),),
         )
+        return self.of_run(fact, remedy, links)

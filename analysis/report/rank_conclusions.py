@@ -1,28 +1,25 @@
-"""Conclusions on ranks: which of them the others wait for, and what that costs."""
+"""Facts on ranks: which of them the others wait for, and what that costs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import who_costs_most
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
 from hindmost.analysis.runs.first_screen import (
-    capital,
     doubted,
     headline_of,
     judge_data,
     worth_saying,
 )
-from hindmost.analysis.runs.straggler import times_words, work_or_core
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.show.facts import Fact, Link
 from hindmost.analysis.show.overview import overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import LEADING
-from hindmost.text import counted, percent, seconds
-
-OF_WAITING = "time that the other ranks wait, mean of all ranks"
+from hindmost.text import capital, percent, seconds
 
 
 def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[Widget]) -> Widget:
@@ -50,40 +47,22 @@ def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[
     )
 
 
-def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclusion]:
+def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Fact]:
     """Yield what the culprit costs, if it has more work without a doubt."""
-    late, found = report.lateness, report.culprit
-    if late is None or found is None or not found.sure:
+    late, culprit = report.lateness, report.culprit
+    if late is None or culprit is None or not culprit.sure:
         return
-    often = ""
-    if late.bodies > 1:
-        who = "One of them" if found.node else "It"
-        often = f" {who} is the slowest in {how_often(found.last, late.bodies)}."
-    brief = f"it {times_words(found, report.ranks)}"
-    if found.node:
-        brief = times_words(found, report.ranks)
-    next_one = "node" if found.node else "rank"
+    next_one = "node" if culprit.node else "rank"
     topics = (*OF_RANKS, Topic.MODELS) if late.bodies < LEAST_BODIES else OF_RANKS
-    yield doubted(
-        Conclusion(
-            title=f"Waiting for {report.name}",
-            text=f"{capital(brief)}.{often} {straggler(report)}"
-            f"{work_or_core(found, counts_work=report.counts_work)}",
-            brief=brief,
-            remedy=f"If it were as fast as the next {next_one}: {seconds(found.saved_s)} less.",
-            cost_s=found.cost_s,
-            share=found.share,
-            of=report.title if several else "",
-            certainty=Certainty.MEASURED,
-            basis=OF_WAITING
-            if report.run is not None
-            else "sums over the whole run, taken as one iteration",
-            topics=topics,
-            links=(Link(anchor=anchor, text="Ranks"),),
-            files=(report.file,),
-        ),
-        report.findings,
+    fact = replace(
+        report.unequal,
+        quantity=f"Waiting for {report.name}",
+        remedy=f"If it were as fast as the next {next_one}: {seconds(culprit.saved_s)} less.",
+        run_name=report.title if several else "",
+        topics=topics,
+        links=(Link(anchor=anchor, text="Ranks"),),
     )
+    yield doubted(fact, report.findings)
 
 
 def straggler(ranks: RankReport) -> str:
@@ -96,7 +75,7 @@ def straggler(ranks: RankReport) -> str:
     if found is None:
         return "No single rank stands out."
     if not found.sure:
-        return f"No rank is shown to have more work: {who_costs_most(ranks)}"
+        return who_costs_most(ranks)
     whole = max(float(late.charged_s.sum()), 1e-300)
     if found.node:
         share = percent(float(late.node_charged_s[late.nodes.index(found.node)]) / whole, 0)
@@ -119,14 +98,6 @@ def slow_ranks(ranks: RankReport) -> list[int]:
 def listed(words: Sequence[str]) -> str:
     """Write words as a list: ``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
-
-
-def how_often(times: int, of: int) -> str:
-    """Write in how many of some iterations; in percent only if that is not rounded to all."""
-    share = times / max(of, 1)
-    if times < of and percent(share, 0) == percent(1.0, 0):
-        return f"{times:,} of {counted(of, 'iteration')}"
-    return f"{percent(share, 0)} of {'the iterations' if of != 1 else counted(of, 'iteration')}"
 
 
 def host_of(ranks: RankReport, place: int) -> str:

@@ -65,8 +65,8 @@ from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.chart import Chart
-from hindmost.analysis.show.conclusion import Conclusion
 from hindmost.analysis.show.event_chart import event_widget
+from hindmost.analysis.show.facts import Fact
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.html_renderer import widgets_in
@@ -139,7 +139,7 @@ def report_page(contents: Contents) -> Page:
     ]
     looked = [each for each, _ in sections]
     cycles: list[Part] = []
-    further: list[Conclusion] = []
+    further: list[Fact] = []
     if contents.adaptive:
         found = findings_of(group_runs([each.run for each in contents.adaptive]))
         findings += found
@@ -339,7 +339,7 @@ def section(
         efficiencies=efficiencies,
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
-        of=name,
+        run_name=name,
         pictures=[each for each in pictures if isinstance(each, Widget)],
     )
     return looked, parts

@@ -1,33 +1,23 @@
-"""Conclusions on one configuration: what costs its time, because of which rank, what would help."""
+"""Facts on one configuration: what costs its time, because of which rank, what would help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.rank_conclusions import how_often, straggler
-from hindmost.analysis.runs.attached import DISTURBED
-from hindmost.analysis.runs.check_bodies import (
-    longer_words,
-    named,
-    read_body_times,
-    recurring_of,
-)
+from hindmost.analysis.report.rank_conclusions import straggler
+from hindmost.analysis.runs.check_bodies import read_body_times
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
-from hindmost.analysis.runs.first_screen import capital, doubted
+from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.remedies import Need, remedy
-from hindmost.analysis.runs.straggler import factor, times_words, work_or_core
-from hindmost.analysis.runs.stretches import extra_words, growth_words
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.straggler import subject
+from hindmost.analysis.show.facts import Certainty, Fact, Link, RecurringWork, UnequalWork
 from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
-from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO, OUTSIDE
-from hindmost.text import percent, seconds
+from hindmost.text import capital, percent, seconds
 
 OWN = ("local", INJECTED)
 """Phases that are a rank's own time."""
@@ -41,78 +31,54 @@ IN_WORDS = {
 }
 
 
-def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield what unequal work costs, and the rank with most of it.
+def recorded_facts(looked: LookedAt) -> Iterator[Fact]:
+    """Yield the facts of the run's file, with their figures and what replays say of a remedy."""
+    for fact in looked.facts:
+        match fact:
+            case UnequalWork():
+                yield unequal_work(looked, fact)
+            case RecurringWork():
+                remedy = (
+                    "Done less often or asynchronously, it would cost up to "
+                    f"{seconds(fact.cost_s)} less."
+                )
+                links = looked.links(map="Map of iterations", work="Work map")
+                yield looked.of_run(fact, remedy, links)
+            case _:
+                links = looked.links(map="Map of iterations", work="Work map")
+                yield looked.of_run(fact, fact.remedy, links)
+
+
+def unequal_work(looked: LookedAt, fact: UnequalWork) -> UnequalWork:
+    """Return what unequal work costs, and which rank has most of it, with what equal work saves.
 
     Load imbalance is the work of the busiest rank beyond the mean, as in each division of a time.
     What equal work saves is another number: of a rank that becomes slower, ranks would then wait
     for each other in turn.
     """
-    beyond_s, balanced = looked.part_s(LOST_TO["load_balance"]), looked.remedies.balanced
-    if not beyond_s > 0.0:
-        return
-    ranks, brief = looked.ranks, most_work(looked)
-    found = ranks.culprit
-    in_code = ""
-    if found is not None:
-        in_code = extra_words(ranks.stretches, found.rank, quickest=found.quickest)
-    core = work_or_core(found, counts_work=ranks.counts_work)
-    text = f"{brief}{why_most(looked)}{in_code}{core}"
+    balanced = looked.remedies.balanced
+    fact = replace(fact, repeats=looked.repeats)
+    if fact.culprit is not None:
+        name = subject(fact.culprit, ())
+        seldom = any(one.name == name and 2 * one.runs <= one.of for one in fact.repeats)
+        if seldom and fact.sure:  # the others have the same work, and not this
+            fact = replace(fact, certainty=Certainty.OPEN)
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
     if balanced is None:
         why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
         remedy = f"What equal work would save is undecided, because {why}."
-        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
-        return
+        return looked.of_run(fact, remedy, links)
     remedy = f"With equal work on all ranks the replay takes {balanced.words}."
     if balanced.predicted_s is None:
         remedy += " The lower end is without noise, the upper with all the time in MPI."
-    if not balanced.saved_s > 0.0:
-        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
-        return
-    yield looked.loss(
-        "Unequal work",
-        balanced.saved_s,
-        f"{text} Most work of a rank is {seconds(beyond_s)} beyond the mean (load imbalance).",
-        remedy,
-        links,
-        replay=balanced,
-        brief=brief,
-    )
+    if fact.culprit is not None:
+        remedy += (
+            f" Most work of a rank is {seconds(fact.beyond_s)} beyond the mean (load imbalance)."
+        )
+    return looked.of_run(fact, remedy, links)
 
 
-def most_work(looked: LookedAt) -> str:
-    """Say which rank has more work, or how much more than the others the busiest one works."""
-    ranks = looked.ranks
-    if ranks.culprit is not None:
-        colon = ":" if ranks.culprit.node else ""
-        return f"{capital(ranks.name)}{colon} {times_words(ranks.culprit, ranks.ranks)}"
-    times = 1.0 if ranks.run is None else float(over_others(ranks.run.costs.own_s).max())
-    return f"No rank works over {factor(max(times, 1.0))} times as long as the others (median)"
-
-
-def why_most(looked: LookedAt) -> str:
-    """Say how often the rank with most work is last, and whether it always has most."""
-    ranks, late, found = looked.ranks, looked.ranks.lateness, looked.ranks.culprit
-    if late is None or ranks.withheld or found is None:
-        return "."
-    own, noise_s = ranks.metric("local") + ranks.metric(INJECTED), ranks.metric(INJECTED)
-    who = ", and one of its ranks" if found.node else " and"
-    said = f"{who} is the slowest in {how_often(found.last, late.bodies)}."
-    rank, mean = found.rank, float(own.mean())
-    if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
-        return f"{said} Most of the difference is injected noise."
-    doubt = "" if ranks.verdict is None else ranks.verdict.doubt
-    grown = growth_words(
-        looked.run,
-        ranks.stretches,
-        WORTH_SAYING * looked.efficiencies.whole_s,
-        disturbed=any(each.code in DISTURBED for each in looked.fitted.findings),
-    )
-    return f"{said}{doubt and f' {doubt}'}{grown and f' {grown}'}"
-
-
-def injected(looked: LookedAt) -> Iterator[Conclusion]:
+def injected(looked: LookedAt) -> Iterator[Fact]:
     """Yield what noise cost that was injected: its detours, and the waiting that they cause."""
     own_s = looked.part_s(INJECTED_NOISE)
     if not own_s > 0.0:
@@ -142,7 +108,7 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
     )
 
 
-def noise(looked: LookedAt) -> Iterator[Conclusion]:
+def noise(looked: LookedAt) -> Iterator[Fact]:
     """Yield what iterations cost that took longer than is typical of them.
 
     Injected noise is no part of it where the replay can remove that alone.
@@ -194,27 +160,6 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         basis=basis,
         topics=OF_MODELS,
     )
-
-
-def recurring(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield what iterations cost that the program makes longer after every so many.
-
-    The replay without noise keeps them: the program does this.
-    """
-    run = looked.run
-    for each in recurring_of(run):
-        words = each.rule.explain(run.bodies)
-        brief = f"{words} is {longer_words(each)} longer on {named(np.array(each.columns))}"
-        yield looked.loss(
-            "Recurring work",
-            each.cost_s,
-            f"{brief[:1].upper()}{brief[1:]}. The program does this itself, for example "
-            "as output or a checkpoint; it is no noise.",
-            f"Done less often or asynchronously, it would cost up to {seconds(each.cost_s)} less.",
-            looked.links(map="Map of iterations", work="Work map"),
-            brief=brief,
-            basis="recorded work of these iterations over that of their neighbours",
-        )
 
 
 def cause_of_noise(looked: LookedAt, cost_s: float) -> str:
@@ -284,11 +229,10 @@ def slowest_iteration_words(looked: LookedAt) -> str:
 PIPELINING = "Pipelining"
 
 
-def conclusions_on(looked: LookedAt) -> list[Conclusion]:
-    """Return all conclusions on a configuration."""
+def facts_on(looked: LookedAt) -> list[Fact]:
+    """Return all facts on a configuration."""
     found = [
-        *imbalance(looked),
-        *recurring(looked),
+        *recorded_facts(looked),
         *injected(looked),
         *noise(looked),
         *network(looked),
@@ -298,7 +242,7 @@ def conclusions_on(looked: LookedAt) -> list[Conclusion]:
     return [doubted(each, looked.fitted.findings) for each in found]
 
 
-def network(looked: LookedAt) -> Iterator[Conclusion]:
+def network(looked: LookedAt) -> Iterator[Fact]:
     """Yield what messages and other time in MPI cost."""
     unknown_s, in_mpi_s = (looked.part_s(LOST_TO[each]) for each in ("communication", "transfer"))
     if not unknown_s + in_mpi_s > 0.0:
@@ -347,7 +291,7 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
     )
 
 
-def outside(looked: LookedAt) -> Iterator[Conclusion]:
+def outside(looked: LookedAt) -> Iterator[Fact]:
     """Yield what passes outside the iterations."""
     cost_s = looked.part_s(OUTSIDE)
     if cost_s > 0.0:
@@ -360,7 +304,7 @@ def outside(looked: LookedAt) -> Iterator[Conclusion]:
         )
 
 
-def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
+def pipelining(looked: LookedAt) -> Iterator[Fact]:
     """Yield what hiding reductions behind work would save a blocking solver."""
     partner = looked.remedies.partner
     if partner is None:

@@ -19,35 +19,33 @@ from hindmost.analysis.history.page.overview import (
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
+from hindmost.analysis.report.run_conclusions import PIPELINING, facts_on
 from hindmost.analysis.report.scaling_page import ScalingPage, by_share
-from hindmost.analysis.runs.cores import shared_cores
+from hindmost.analysis.runs.cores import CROWDED, shared_cores
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
-    CROWDED,
-    capital,
     headline_of,
     judge_data,
-    small,
     worth_saying,
 )
 from hindmost.analysis.runs.over_ranks import other_loops
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
-from hindmost.analysis.show.conclusion import Conclusion
+from hindmost.analysis.show import phrases
+from hindmost.analysis.show.facts import Fact, NoCore
 from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import LEADING, MOST_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.models.ranks.efficiencies import PARTS, WORK
-from hindmost.text import counted, percent
+from hindmost.text import capital, counted, percent, small
 
 
 def overview_of(
     configurations: Sequence[LookedAt],
     compared: Sequence[Sequence[FittedGroup]],
-    further: Sequence[Conclusion],
+    further: Sequence[Fact],
     experiments: ScalingPage,
     findings: Sequence[Finding],
     *,
@@ -63,7 +61,7 @@ def overview_of(
     ----------
     compared : sequence of sequences of FittedGroup
         Those that differ in their solver only.
-    further : sequence of Conclusion
+    further : sequence of Fact
         On predictions of cycles.
     findings : sequence of Finding
         On all run files.
@@ -79,11 +77,11 @@ def overview_of(
     scale = [kernel for kernel in kernels if len(kernel.columns) > 1]
     alone = [one for one in configurations if not shared_cores(one.run)]
     if scale and alone:  # figures of the scheduler do not lead
-        names = {one.of for one in configurations if one not in alone}
-        said = [each for each in said if each.of not in names]
+        names = {one.run_name for one in configurations if one not in alone}
+        said = [each for each in said if each.run_name not in names]
     leading = leading_of(alone if scale and alone else configurations, said)
     pictures = [*(() if leading is None else leading.pictures), *experiments.pictures]
-    if said and said[0].title == "Communication":  # the map of work does not show it
+    if said and said[0].quantity == "Communication":  # the map of work does not show it
         pictures.sort(key=lambda each: each.name != "events")
     shown = [*pictures]
     groups = {
@@ -104,7 +102,7 @@ def overview_of(
         top[:0] = [*first, *(each[0] for each in others[: LEADING - 1] if each)]
     top += other_loops([each.run for one in configurations for each in one.fitted.runs])
     for each in further[:1]:  # leads where all runs are adaptive
-        top.insert(0 if len(further) == len(configurations) else len(top), each.text)
+        top.insert(0 if len(further) == len(configurations) else len(top), phrases.text(each))
     if studies and studies[0].metrics:
         metric = studies[0].metrics[0]
         top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
@@ -116,6 +114,7 @@ def overview_of(
     # Conclusions are folded where all are of shared cores.
     crowded = {each.file for each in findings if each.code == CROWDED}
     in_doubt = not studies and history is None and 0 < files <= len(crowded)
+    in_doubt = in_doubt and not any(fact.leads for fact in said)
     overview = overview_widget(
         top[0] if top else "",
         further=" ".join(top[1:]),
@@ -125,7 +124,7 @@ def overview_of(
         opening=curves,
         bars=[bar_of(one) for one in configurations],
         pictures=shown,
-        pictured=leading.of if leading is not None and leading.pictures else "",
+        pictured=leading.run_name if leading is not None and leading.pictures else "",
         statements={name: worth_saying(found) for name, found in groups.items()},
         folded="At face value, all in doubt" if in_doubt else "",
         nothing=" ".join(nothing),
@@ -133,23 +132,23 @@ def overview_of(
     return overview, pictures
 
 
-def leading_of(configurations: Sequence[LookedAt], said: Sequence[Conclusion]) -> LookedAt | None:
+def leading_of(configurations: Sequence[LookedAt], said: Sequence[Fact]) -> LookedAt | None:
     """Return the configuration with the costliest loss; the first one without any."""
-    by_name = {one.of: one for one in configurations}
-    first = next((by_name[each.of] for each in said if each.of in by_name), None)
+    by_name = {one.run_name: one for one in configurations}
+    first = next((by_name[each.run_name] for each in said if each.run_name in by_name), None)
     return next(iter(configurations), None) if first is None else first
 
 
 def run_conclusions(
     configurations: Sequence[LookedAt], compared: Sequence[Sequence[FittedGroup]]
-) -> list[Conclusion]:
+) -> list[Fact]:
     """Return the conclusions on runs and solvers."""
     piped = {id(fitted) for members in compared if has_pipelined(members) for fitted in members}
     found = [
         each
         for one in configurations
-        for each in conclusions_on(one)
-        if each.title != PIPELINING or id(one.fitted) not in piped  # that is measured
+        for each in facts_on(one)
+        if each.quantity != PIPELINING or id(one.fitted) not in piped  # that is measured
     ]
     for place, members in enumerate(compared):
         found += solver_conclusions(members, f"solvers-{place}")
@@ -157,7 +156,7 @@ def run_conclusions(
 
 
 def headline_on_runs(
-    leading: LookedAt | None, said: Sequence[Conclusion], findings: Sequence[Finding]
+    leading: LookedAt | None, said: Sequence[Fact], findings: Sequence[Finding]
 ) -> list[str]:
     """Return the most important sentences on runs."""
     if leading is None:
@@ -166,8 +165,16 @@ def headline_on_runs(
     work_share = leading.part_s(WORK) / of.whole_s if of.parts_s else None
     losses = [each.cost_s for each in said if not each.relative]
     if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
-        top.append(f"{said[0].text.rstrip('.')} ({said[0].certainty}).")
-    return [*top, capital(headline_of(said, work_share, findings))]
+        top.append(f"{phrases.text(said[0])} That is {said[0].certainty}.")
+    top.append(capital(headline_of(said, work_share, findings)))
+    top += [repeated.text for repeated in leading.repeats[:1]]
+    if said and said[0].leads:  # the program's own fault, then what disturbed the run
+        top += [
+            f"{phrases.text(fact)} {fact.remedy}"
+            for fact in leading.facts
+            if isinstance(fact, NoCore)
+        ]
+    return top
 
 
 def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
@@ -261,7 +268,7 @@ def bar_of(looked: LookedAt) -> Bar:
     """Return where the time of a configuration goes, as a bar."""
     of = looked.efficiencies
     return Bar(
-        name=looked.of or looked.fitted.group.title,
+        name=looked.run_name or looked.fitted.group.title,
         whole_s=of.whole_s,
         shares={name: part_s / of.whole_s for name, part_s in of.parts_s.items()},
         anchor=looked.anchors["section"],

@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
 from hindmost.analysis.runs.finding import MATTERS
-from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
 from hindmost.analysis.scaling.tables import SHARES, growth_text, kernel_lines, models_text
 from hindmost.analysis.show.chart import Chart
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.table import LEADING, MOST_LISTED, RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.segments.segmentation import where
-from hindmost.text import counted, percent, quantity
+from hindmost.text import capital, counted, percent, quantity
 
 CAPTION = (
     "Measurements, the model, and what is predicted up to the target, with its 90 % interval. "
@@ -53,14 +52,14 @@ class ScalingPage:
 
     parts: Sequence[Part]
     pictures: Sequence[Widget]
-    conclusions: Sequence[Conclusion]
+    conclusions: Sequence[Stated]
 
 
 def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> ScalingPage:
     """Return the parts of a page on experiments; ``numbers`` gives each chart its number."""
     parts: list[Part] = []
     pictures: list[Widget] = []
-    found: list[Conclusion] = []
+    found: list[Stated] = []
     for place, study in enumerate(studies):
         for number, metric in enumerate(study.metrics):
             anchor = f"scaling-{place}-{number}"
@@ -186,7 +185,7 @@ def growth(standing: KernelAtTarget) -> str:
 
 def on_kernel(
     study: ScalingStudy, metric: MetricStudy, standing: KernelAtTarget, anchor: str
-) -> Conclusion:
+) -> Stated:
     """Return what a kernel costs at the target."""
     kernel, unit = standing.kernel, metric.unit
     known = math.isfinite(standing.growth) and standing.growth > 0.0
@@ -198,8 +197,8 @@ def on_kernel(
         f"{growth(standing)} the {'time' if unit == 's' else 'value'} at the largest measured point"
     )
     said += f"; its behaviour changes {changes}." if changes else "."
-    return Conclusion(
-        title=f"Growth of {kernel.series.kernel}",
+    return Stated(
+        quantity=f"Growth of {kernel.series.kernel}",
         text=said + (f" {capital('; '.join(doubts))}." if doubts else ""),
         cost_s=more if unit == "s" else 0.0,
         share=standing.share,
@@ -208,6 +207,6 @@ def on_kernel(
         certainty=Certainty.OPEN if doubts or not known else Certainty.PREDICTED,
         basis=f"90 % interval {standing.interval()}; {percent(standing.share)} of all kernels"
         + (" without a caller" if metric.inclusive else ""),
-        of=study.experiment.source,
+        run_name=study.experiment.source,
         links=(Link(anchor=anchor, text="Kernels"),),
     )

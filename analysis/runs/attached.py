@@ -1,20 +1,17 @@
 """What a run of an attached program says to a person first, in sentences.
 
-How many solves or iterations there were and where their time went, which rank is the straggler and
-whether it waits or works, and what to do next. Each sentence follows from numbers of the run file;
-where they do not allow it, the sentence says so. What a change would save is told by ``whatif``.
+How many solves or iterations there were and where their time went, what costs it (`run_facts`), and
+what to do next. Each sentence follows from numbers of the run file; where they do not allow it, the
+sentence says so. What a change would save is told by ``whatif``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.runs.check_bodies import longer_words, named, recurring_of
-from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.of_run import where_time_goes
 from hindmost.analysis.runs.efficiency.withheld import (
     UNKNOWN,
@@ -22,28 +19,33 @@ from hindmost.analysis.runs.efficiency.withheld import (
     unclassified_calls,
     why_withheld,
 )
-from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.first_screen import capital
-from hindmost.analysis.runs.links import link_words
-from hindmost.analysis.runs.straggler import (
-    StragglerVerdict,
-    factor,
-    times_words,
-    work_or_core,
+from hindmost.analysis.runs.finding import (
+    DISTURBED,
+    MATTERS,
+    MOST_SHOWN,
+    WORTH_SAYING,
+    Finding,
+    Topic,
 )
-from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words
-from hindmost.analysis.runs.summary import efficiency_of, links_of
+from hindmost.analysis.runs.straggler import StragglerVerdict
+from hindmost.analysis.runs.stretches import Stretch
+from hindmost.analysis.runs.summary import efficiency_of
+from hindmost.analysis.show.facts import Fact
+from hindmost.analysis.show.phrases import (
+    CALLS,
+    OTHERS,
+    FactEntry,
+    Sentence,
+    factor,
+    sentences,
+)
 from hindmost.analysis.show.table import LEADING, MOST_LISTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import OUTSIDE
-from hindmost.models.ranks.extrema import MOST_OF_ALL
-from hindmost.models.recurring import Rule
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
 
-LEFT_OUT_FIRST = ("loops", "calls", "waits", "places")
-"""What sentences name, in the order in which it is left out where there are too many lines."""
 IN_WORDS = {
     "local": "local work",
     UNKNOWN: "outside the recorded MPI calls, work or not",
@@ -51,8 +53,6 @@ IN_WORDS = {
     "halo": "halo exchange",
     "post": "starts of non-blocking collectives",
 }
-DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
-"""Codes of findings that call for a repeat before conclusions."""
 FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
 
@@ -71,8 +71,10 @@ class AttachedRun:
     findings : tuple of Finding
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known, or the run is large.
-    left_out : collection of str
-        What sentences do not name, of `LEFT_OUT_FIRST`.
+    facts : tuple of Fact
+        What costs its time.
+    alone : bool
+        Whether it is the only run of the program.
     """
 
     run: Run
@@ -80,12 +82,13 @@ class AttachedRun:
     verdict: StragglerVerdict | None
     findings: tuple[Finding, ...] = ()
     stretches: tuple[Stretch, ...] = ()
-    left_out: Collection[str] = ()
+    facts: tuple[Fact, ...] = ()
+    alone: bool = True
 
     JSON = (
         "file=run.path solver=run.header.solver solves? iterations=run.header.iterations "
         "solve_time_s=run.solve_time_s share=shares straggler culprit=verdict.culprit excess_work "
-        "imbalance stretches=most_stretches text"
+        "imbalance stretches=most_stretches facts=entries text"
     )
 
     @property
@@ -109,28 +112,6 @@ class AttachedRun:
             return None
         own_s = self.verdict.costs.own_s
         return float(own_s.max() - own_s.mean()) / max(self.run.solve_time_s, 1e-300)
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether something calls for a repeat before conclusions."""
-        return any(each.code in DISTURBED for each in self.findings)
-
-    @property
-    def crowded(self) -> bool:
-        """Whether there were more ranks than cores."""
-        return any(each.code == "crowded" for each in self.findings)
-
-    @property
-    def undisturbed_s(self) -> float:
-        """Time of the iterations, or of the work of the quickest ones if that is less.
-
-        What costs time is a share of this one: disturbances do not make it matter less.
-        """
-        if self.verdict is None or not self.disturbed:
-            return self.run.solve_time_s
-        parts = [each.quickest for each in self.stretches] or [self.verdict.costs.quickest]
-        quickest_s = self.run.bodies * float(np.sum([one.whole_s for one in parts], axis=0).max())
-        return min(quickest_s, self.run.solve_time_s) or self.run.solve_time_s
 
     @property
     def solves(self) -> int:
@@ -168,50 +149,42 @@ class AttachedRun:
 
         return min(acted, key=rank, default=None)
 
-    def lines(self) -> list[str]:
-        """Return the sentences."""
+    def paragraphs(self) -> list[list[Sentence]]:
+        """Return the sentences; those on one thing together."""
         return [
-            *self.why_incomplete(),
-            self.what(),
-            *self.calls_kept(),
-            *(() if "loops" in self.left_out else self.other_loops()),
+            *([[Sentence(self.why_incomplete())]] if not self.run.header.complete else []),
+            [Sentence(self.what())],
+            *([[Sentence(self.calls_kept())]] if self.run.summed else []),
+            *([[Sentence(text, OTHERS)] for text in self.other_loops()] if self.alone else []),
             self.where(),
-            self.who(),
-            *self.network(),
-            *self.grown(),
-            *self.counted_work(),
-            *self.inner(),
-            self.next(),
+            *([[Sentence(self.nobody())]] if self.nobody() else []),
+            *(sentences(fact) for fact in self.facts),
+            *([[Sentence(text)] for text in (*self.counted_work(), *self.inner())]),
+            [Sentence(self.next())],
         ]
 
     @property
-    def said(self) -> set[str]:
+    def entries(self) -> list[FactEntry]:
+        """The facts as JSON has them."""
+        return [FactEntry.of(fact) for fact in self.facts]
+
+    @property
+    def codes(self) -> set[str]:
         """Codes of findings that the sentences contain, so that no list below repeats them."""
-        found = {"recurring"} if self.recurring() else set[str]()
-        taken = core_wait(self.run)
-        if self.crowded:
-            found.add("crowded")
-        elif taken is not None and taken.most >= MATTERS:
-            found.add(TAKEN)
-        if self.polling:
-            found.add("polling")
-        return found | ({"drift"} if self.grown() else set())
+        polling = {"polling"} if self.polling else set[str]()
+        return polling.union(*(fact.codes for fact in self.facts))
 
-    def why_incomplete(self) -> list[str]:
+    def why_incomplete(self) -> str:
         """Say that this is not all of it, and why."""
-        if self.run.header.complete:
-            return []
-        return [f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."]
+        return f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."
 
-    def calls_kept(self) -> list[str]:
-        """Say of how many iterations all calls are known, if not of all."""
+    def calls_kept(self) -> str:
+        """Say of how many iterations all calls are known."""
         summed, bodies = self.run.summed, self.run.bodies
-        if not summed:
-            return []
-        return [
+        return (
             f"Calls are known one by one in {bodies - summed:,} of {counted(bodies, 'iteration')}, "
             "by sums in the others (attach --all keeps all)."
-        ]
+        )
 
     def what(self) -> str:
         """Say how much there is of what."""
@@ -247,7 +220,7 @@ class AttachedRun:
         named = self.run.header.loops()[:MOST_SHOWN]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
-    def where(self) -> str:
+    def where(self) -> list[Sentence]:
         """Say where the time went, by cause and in which calls."""
         found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
         whole_s = max(self.run.solve_time_s, 1e-300)
@@ -259,27 +232,24 @@ class AttachedRun:
             del shares["local"]
         in_words = {**IN_WORDS, "unclassified": unclassified_calls(self.run)}
         by_call = largest(
-            {in_words.get(name, f"phase {name}"): each for name, each in shares.items()}
+            {in_words.get(name, f"phase {name}"): share for name, share in shares.items()}
         )
         causes = largest({name: part_s / whole_s for name, part_s in parts_s.items()})
-        said = causes or by_call
+        parts = causes or by_call
         if outside >= WORTH_SAYING:
             what = " (set-up, restarts, ends)" if self.solves else ""
             if not self.run.header.complete:
                 what = " (also those that were not kept)"
-            said = [*said, f"{percent(outside, 0)} {OUTSIDE}{what}"]
-        text = f"Where the time goes, over all ranks: {', '.join(said)}."
-        without = [
-            each.text for each in self.findings if each.code in self.said & {"crowded", TAKEN}
-        ]
-        if without:  # then calls say little of the program
-            return f"{text} Included in all: {without[0]}."
-        if "calls" not in self.left_out and causes and len(by_call) > 1:
-            text += f" By call: {', '.join(by_call)}."
-        return text + (f" But {self.polling.text}." if self.polling else "")
+            parts = [*parts, f"{percent(outside, 0)} {OUTSIDE}{what}"]
+        said = [Sentence(f"Where the time goes, over all ranks: {', '.join(parts)}.")]
+        if causes and len(by_call) > 1:
+            said.append(Sentence(f"By call: {', '.join(by_call)}.", CALLS))
+        if self.polling:
+            said.append(Sentence(f"But {self.polling.text}."))
+        return said
 
-    def who(self) -> str:
-        """Say which rank is the straggler, whether it waits or works, and where in the code."""
+    def nobody(self) -> str:
+        """Say why nobody can be a straggler; empty where somebody can."""
         run, verdict = self.run, self.verdict
         if run.header.ranks == 1:
             return "There is one rank, so nobody waits."
@@ -289,90 +259,7 @@ class AttachedRun:
             )
         if verdict.withheld:
             return f"No rank is named as a straggler: {verdict.withheld}."
-        costs, found = verdict.costs, verdict.culprit
-        if found is None:
-            most = factor(float(over_others(costs.own_s).max()))
-            waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
-            whole = "No rank is a straggler" + (" over all iterations" if self.recurring() else "")
-            return (
-                f"{whole}: the rank with the most time outside MPI works {most} times as long as "
-                f"the others (median); equal work would save {percent(self.imbalance or 0.0)} of "
-                f"the {'solve' if self.solves else 'loop'} time. Messages and collectives take "
-                f"{percent(waiting, 0)} of the ranks' iterations.{self.of_recurring('But ')}"
-            )
-        share = costs.wait_s / np.maximum(costs.time_s, 1e-300)
-        own, others = (
-            percent(float(of.mean()), 0)
-            for of in (share[[*found.ranks]], np.delete(share, [*found.ranks]))
-        )
-        waits = where = ""
-        if "waits" not in self.left_out:
-            waits = f" Messages and collectives take {own} of its time, {others} of the others'."
-        if "places" not in self.left_out:
-            where = extra_words(self.stretches, found.rank, quickest=found.quickest)
-        name, works = capital(verdict.name), times_words(found, run.header.ranks)
-        works = works if found.node else f"it {works}"
-        who = f"{name} is the straggler: {works}"
-        if not found.sure:
-            who = f"No rank is shown to be a straggler. {name}: {works}"
-        return (
-            f"{who}; {verdict.cost_words}.{waits}{where}"
-            f"{verdict.doubt and f' {verdict.doubt}'}{self.of_recurring()}"
-            f"{work_or_core(found, counts_work=run.has('work_amount'))}"
-        )
-
-    def network(self) -> list[str]:
-        """Say what communication between nodes takes, if it takes much of the time."""
-        links = links_of(self.run)
-        most = max((each.share for each in links if len(each.nodes) == 2), default=0.0)
-        said = link_words(links) if most >= MATTERS else ""
-        return [f"The network {said}."] if said else []
-
-    def grown(self) -> list[str]:
-        """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(
-            self.run,
-            self.stretches,
-            self.least_s,
-            disturbed=self.disturbed,
-            places="places" not in self.left_out,
-        )
-        return [said] if said else []
-
-    def recurring(self) -> list[str]:
-        """Say which iterations come back longer, and between which calls they are.
-
-        The rules are the same on all ranks and in all stretches; those of stretches show some that
-        noise elsewhere hides.
-        """
-        texts: dict[Rule, tuple[float, str]] = {}
-        whole = [] if self.verdict is None else [("", each) for each in recurring_of(self.run)]
-        places = [(f", {one}", each) for one in self.stretches for each in one.recurring]
-        found = [each for each in (*whole, *places) if each[1].cost_s >= self.least_s]
-        for rule in dict.fromkeys(each.rule for _, each in found):
-            alike = [each for each in found if each[1].rule == rule]
-            back = alike[0][1]  # of whole iterations, if they show it
-            where, most = max(alike, key=lambda each: (each[0] != "", each[1].cost_s))
-            if "places" in self.left_out or most.cost_s < MOST_OF_ALL * back.cost_s:
-                where = ""
-            ranks = named(np.array(back.columns))
-            texts[rule] = (
-                back.cost_s,
-                (
-                    f"{rule.explain(self.run.bodies)} is {longer_words(back)} longer on {ranks}"
-                    f"{where}: {seconds(back.cost_s)}"
-                ),
-            )
-        return [text for _, text in sorted(texts.values(), key=lambda each: -each[0])]
-
-    @property
-    def least_s(self) -> float:
-        """Time from which on a cost is told."""
-        return WORTH_SAYING * self.undisturbed_s
-
-    def of_recurring(self, also: str = "") -> str:
-        """Say which iterations come back longer, and where: the other ranks wait for them."""
-        return "".join(f" {also}{each if also else capital(each)}." for each in self.recurring())
+        return ""
 
     def counted_work(self) -> list[str]:
         """Say how much work the program counts, and how long a unit of it takes."""
@@ -415,14 +302,13 @@ class AttachedRun:
             return f"Next: hindmost check {path}"
         first = self.worst
         culprit = None if self.verdict is None else self.verdict.culprit
-        doubt = "" if self.verdict is None else self.verdict.doubt
         sure = culprit is not None and culprit.sure
         if sure and first is not None and first.severity != "error":
             first = None if first.code in DISTURBED else first
         if first is not None:
-            because = "" if first.code in self.said else f" ({first.text})"
+            because = "" if first.code in self.codes else f" ({first.text})"
             return f"Next: {first.advice}{because}."
-        if doubt:
+        if culprit is not None and not sure:
             return "Next: repeat on an idle machine before anything else."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
@@ -458,7 +344,7 @@ class AttachedRun:
 
     def text(self) -> str:
         """Return all sentences."""
-        return " ".join(self.lines())
+        return " ".join(one.text for paragraph in self.paragraphs() for one in paragraph)
 
     @property
     def most_stretches(self) -> tuple[Stretch, ...]:

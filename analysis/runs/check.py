@@ -8,7 +8,9 @@ without that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -41,15 +43,17 @@ from hindmost.analysis.runs.finding import (
     WORTH_SAYING,
     Finding,
     Topic,
+    run_files_in,
 )
-from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.read import why_twice
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.summary import BALANCED_S
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.adaptive.interference import CycleKind
 from hindmost.text import counted, difference, percent, seconds
 
@@ -381,3 +385,15 @@ def look_at_calls(run: Run) -> Iterator[Finding]:
             else "call hindmost.listen() before mpi4py is imported",
             doubts=SPLIT,
         )
+
+
+def findings_in(paths: Iterable[Path]) -> list[Finding]:
+    """Return the findings of run files, also of those in folders; a copy counts once.
+
+    Other files and damaged ones are skipped: their reader reports them, and copies.
+    """
+    runs: dict[str, Run] = {}
+    for file in run_files_in(paths):
+        with suppress(DataError):
+            why_twice(runs, open_run(file))
+    return findings_of(group_runs(runs.values()), read_large=False)

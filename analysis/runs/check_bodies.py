@@ -16,6 +16,7 @@ from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import MATTERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
+from hindmost.analysis.show.phrases import longer_words
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.recurring import (
@@ -151,12 +152,6 @@ def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iter
             "or asynchronously; no other number counts it as noise or as outliers",
             doubts=(Topic.MODELS,),
         )
-
-
-def longer_words(each: Recurring) -> str:
-    """Write how much longer iterations are: ``3.0 ms``, ``1.2 ms to 3.0 ms``."""
-    least, most = seconds(min(each.longer_s)), seconds(max(each.longer_s))
-    return most if least == most else f"{least} to {most}"
 
 
 def whose_drift(work: WorkCourse | None, drift: float) -> str:

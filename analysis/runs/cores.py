@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.runs.finding import NUMBERS, SPOILS, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.show.phrases import waited_words
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, percent
 
+CROWDED = "crowded"
+"""Code of more ranks than cores: then all times in MPI are those of the scheduler."""
 TAKEN = "cores-taken"
 """Code of the finding that ranks waited for cores."""
 BUSY = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
@@ -55,14 +58,17 @@ class CoreWait:
         """Whether the times of some rank are not only those of the program."""
         return self.most >= WORTH_SAYING
 
+    @property
+    def worst(self) -> str:
+        """The rank with most of it, where others have much less; else empty."""
+        if self.most - self.share < WORTH_SAYING:
+            return ""
+        return f"rank {self.rank}{f' on {self.host}' if self.host else ''}"
+
     def __str__(self) -> str:
         if not self.matters:
             return f"every rank had a core for over {percent(1.0 - WORTH_SAYING, 0)} of the time"
-        said = f"ranks waited for a core {percent(self.share, 0)} of the {self.window}"
-        if self.most - self.share < WORTH_SAYING:
-            return said
-        where = f" on {self.host}" if self.host else ""
-        return f"{said}, rank {self.rank}{where} {percent(self.most, 0)}"
+        return waited_words(self.share, self.most, self.worst, self.window)
 
 
 def core_wait(run: Run) -> CoreWait | None:

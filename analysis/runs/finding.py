@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 from hindmost.analysis.show.page import Caution, Part
-from hindmost.analysis.show.table import WIDTH
-from hindmost.errors import DataError
-from hindmost.text import by_number, counted, unbroken
+from hindmost.text import by_number, counted
 
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
@@ -22,6 +18,8 @@ MATTERS = 0.05
 """Share from which on it is worth advice and a headline."""
 SPOILS = 0.10
 """Share above which what is in doubt allows no conclusion."""
+DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
+"""Codes of findings that call for a repeat before conclusions."""
 MOST_SHOWN = 2
 """Findings below a table; ``hindmost check`` lists all."""
 ON_PURPOSE = ("injected-noise", "interference")
@@ -130,22 +128,6 @@ def cautions(
     return lines
 
 
-def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
-    """Break lines of words for a terminal, but none between a number and what it counts."""
-    return [
-        part.replace("\u00a0", " ")
-        for each in lines
-        for part in textwrap.wrap(
-            unbroken(each),
-            WIDTH,
-            initial_indent=indent,
-            subsequent_indent=f"{indent}    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    ]
-
-
 def of_file(findings: Iterable[Finding], file: Path | str) -> list[Finding]:
     """Return the findings of one file."""
     return [each for each in findings if each.file == str(file)]
@@ -187,23 +169,3 @@ def run_files_in(paths: Iterable[Path]) -> list[Path]:
         for file in (sorted(path.rglob("*.h5"), key=by_number) if path.is_dir() else [path])
         if file.match("*.h5") and file.is_file()
     ]
-
-
-def findings_in(paths: Iterable[Path]) -> list[Finding]:
-    """Return the findings of run files, also of those in folders; a copy counts once.
-
-    Other files and damaged ones are skipped: their reader reports them, and copies.
-    """
-    files = run_files_in(paths)
-    if not files:  # other formats do not wait for HDF5
-        return []
-    from hindmost.analysis.runs.check import findings_of
-    from hindmost.analysis.runs.groups import group_runs
-    from hindmost.analysis.runs.read import why_twice
-    from hindmost.harness.runfile.reader import Run, open_run
-
-    runs: dict[str, Run] = {}
-    for file in files:
-        with suppress(DataError):
-            why_twice(runs, open_run(file))
-    return findings_of(group_runs(runs.values()), read_large=False)

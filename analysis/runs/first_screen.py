@@ -1,11 +1,14 @@
-"""The first screen of a report, put together from conclusions of all kinds."""
+"""The first screen of a report, put together from facts of all kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from hindmost.analysis.runs.cores import CROWDED
 from hindmost.analysis.runs.finding import (
+    DISTURBED,
     MATTERS,
     MOST_SHOWN,
     WORTH_SAYING,
@@ -14,16 +17,16 @@ from hindmost.analysis.runs.finding import (
     by_code,
     text_of_all,
 )
-from hindmost.analysis.show.conclusion import Certainty, Conclusion
+from hindmost.analysis.show import phrases
+from hindmost.analysis.show.facts import Certainty, Fact, ordered
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
-from hindmost.text import counted, percent
+from hindmost.text import capital, counted, percent, small
 
+AnyFact = TypeVar("AnyFact", bound=Fact)
 DATA = "data"
 """The section on the data, as an anchor."""
-CROWDED = "crowded"
-"""The code of more ranks than cores: then all times in MPI are those of the scheduler."""
 
 
 def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
@@ -54,24 +57,24 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
 
 
 def headline_of(
-    conclusions: Sequence[Conclusion], work_share: float | None, findings: Sequence[Finding]
+    facts: Sequence[Fact], work_share: float | None, findings: Sequence[Finding]
 ) -> str:
     """Return the most important thing in one sentence.
 
     Parameters
     ----------
-    conclusions : sequence of Conclusion
-        The largest first.
+    facts : sequence of Fact
+        In their order.
     work_share : float or None
         Of the configuration that the first is of, None if unknown.
     findings : sequence of Finding
         On the data; an error comes first.
     """
-    losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
+    losses = [fact for fact in facts if fact.cost_s > 0.0 and not fact.relative]
     first = next(iter(losses), None)
     if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
-        certain = [each for each in losses if each.sure]
-        first = next((each for each in certain if (each.share or 0.0) >= MATTERS), first)
+        certain = [fact for fact in losses if fact.sure]
+        first = next((fact for fact in certain if (fact.share or 0.0) >= MATTERS), first)
     errors = [each for each in findings if each.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
         own = [each for each in errors if not first.files or each.file in first.files]
@@ -85,50 +88,40 @@ def headline_of(
         return (
             f"{prefix}{percent(work_share, 0)} of the time is work; no loss above 5 % stands out."
         )
-    of = f" of {first.of}" if first.of else ""
+    run_name = f" of {first.run_name}" if first.run_name else ""
     maybe = "may cost" if first.certainty is Certainty.OPEN else "costs"
-    why = f": {small(first.brief)}" if first.brief else ""
-    if errors and first.brief.startswith(errors[0].text):  # the cause comes before the figure
-        prefix, why = f"{errors[0].text}: {prefix}", ""
+    why = f": {small(words)}" if (words := phrases.brief(first)) else ""
     return (
-        f"{prefix}{small(first.title)} {maybe} {first.share_words(0)} of the time{of} "
-        f"({first.cost_words}){why}."
+        f"{prefix}{small(first.quantity)} {maybe} {phrases.share(first, 0)} of the time{run_name} "
+        f"({phrases.cost(first)}){why}."
     )
 
 
-def small(text: str) -> str:
-    """Continue a sentence."""
-    return text[:1].lower() + text[1:]
+def doubted(fact: AnyFact, findings: Iterable[Finding]) -> AnyFact:
+    """Return a fact with what findings about its files take from its certainty.
 
-
-def capital(text: str) -> str:
-    """Begin a sentence with a capital."""
-    return text[:1].upper() + text[1:]
-
-
-def doubted(conclusion: Conclusion, findings: Iterable[Finding]) -> Conclusion:
-    """Return a conclusion with what findings about its files take from its certainty."""
-    own = [each for each in findings if not conclusion.files or each.file in conclusion.files]
-    doubts = about(own, conclusion.topics)
-    codes = list(dict.fromkeys(each.code for each in doubts if each.severity == "error"))
+    Disturbances take nothing from what the quickest iterations show.
+    """
+    own = [each for each in findings if not fact.files or each.file in fact.files]
+    doubts = [each for each in about(own, fact.topics) if each.code not in fact.codes]
+    errors = [each.code for each in doubts if each.severity == "error"]
+    codes = [code for code in dict.fromkeys(errors) if not (fact.steady and code in DISTURBED)]
     if codes:
         return replace(
-            conclusion,
+            fact,
             certainty=Certainty.DOUBTFUL,
-            basis=f"{conclusion.basis}; errors in the data: {', '.join(codes)}",
+            basis=f"{fact.basis}; errors in the data: {', '.join(codes)}",
         )
     if doubts:
+        shown = "; the quickest iterations show it" if errors else ""
         notes = ", ".join(dict.fromkeys(each.code for each in doubts))
-        return replace(conclusion, basis=f"{conclusion.basis}; notes on the data: {notes}")
-    return conclusion
+        return replace(fact, basis=f"{fact.basis}{shown}; notes on the data: {notes}")
+    return fact
 
 
-def worth_saying(conclusions: Iterable[Conclusion]) -> list[Conclusion]:
-    """Return conclusions, the largest cost or gain first, without losses that hardly matter."""
-    return sorted(
-        (each for each in conclusions if each.share is None or abs(each.share) >= WORTH_SAYING),
-        key=lambda each: (-abs(each.cost_s), -abs(each.share or 0.0)),
-    )
+def worth_saying(facts: Iterable[Fact]) -> list[Fact]:
+    """Return facts in their order, without losses that hardly matter."""
+    return ordered(fact for fact in facts if fact.share is None or abs(fact.share) >= WORTH_SAYING)
 
 
 def data_parts(findings: Sequence[Finding]) -> list[Part]:

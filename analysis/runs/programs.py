@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,9 +13,12 @@ from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.finding import Finding, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.straggler import RepeatedCulprit, pooled, verdict_of
+from hindmost.analysis.runs.run_facts import facts_of
+from hindmost.analysis.runs.straggler import pooled, verdict_of
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import when
+from hindmost.analysis.show.facts import RepeatedCulprit
+from hindmost.analysis.show.phrases import folded, within
 from hindmost.analysis.show.table import LEADING, WIDTH
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
@@ -37,8 +41,8 @@ class AttachedProgram:
     def lines(
         self,
         below: Mapping[Path, Sequence[str]] = MappingProxyType({}),
-        left_out: Collection[str] = (),
         remark: str = "",
+        room: float = math.inf,
     ) -> list[str]:
         """Return the title and the sentences.
 
@@ -46,13 +50,11 @@ class AttachedProgram:
         ----------
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
-        left_out : collection of str
-            See `AttachedRun`.
         remark : str
             In what it differs from others, if the command is too long to show it.
+        room : float
+            Lines of each run, of which the most important sentences are taken.
         """
-        if len(self.runs) > 1:  # of whose loops others are
-            left_out = {*left_out, "loops"}
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
@@ -71,19 +73,22 @@ class AttachedProgram:
             of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
             what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
             lines.append(f"  {what}. The longest first:")
+        lines = folded(lines)
         for each in self.runs[:LEADING]:
             if len(self.runs) > 1:
-                lines.append(f"  {each.run.path.name}:")
-            own = (*replace(each, left_out=left_out).lines(), *below.get(each.run.path, ()))
-            lines += [f"  {line.strip()}" for line in own]
+                lines += folded([f"  {each.run.path.name}:"])
+            more = folded([line.strip() for line in below.get(each.run.path, ())], indent="  ")
+            left = room - len(more) - (len(lines) if each is first else 0)
+            lines += [*within(left, each.paragraphs(), indent="  "), *more]
         if len(self.runs) > LEADING:
             lines.append(f"  {counted(len(self.runs) - LEADING, 'file')} more, of less time.")
         skipped = attached.get("solves_skipped", 0)
         if skipped:
-            lines.append(
-                f"  {counted(skipped, 'further solve')} of the program, on all ranks together, not "
+            words = (
+                f"{counted(skipped, 'further solve')} of the program, on all ranks together, not "
                 "recorded, as --only, --every or --most asked."
             )
+            lines += folded([words], indent="  ")
         return lines
 
 
@@ -99,17 +104,23 @@ def attached_programs(
             key = (run.path.parent, name, str(said.get("execution", "")))
             large = run.bodies * run.columns > MOST_IN_MEMORY
             stretches = () if large else stretches_of(run)
+            own = tuple(of_file(findings, run.path))
             found = AttachedRun(
                 run=run,
                 attached=said,
                 verdict=None if large else verdict_of(run),
                 stretches=stretches,
-                findings=tuple(of_file(findings, run.path)),
+                findings=own,
+                facts=facts_of(run, own),
             )
             programs.setdefault(key, []).append(found)
     return [
         AttachedProgram(
-            name=name, runs=tuple(sorted(found, key=lambda each: -each.run.solve_time_s))
+            name=name,
+            runs=tuple(
+                replace(each, alone=len(found) == 1)  # the loops of a run are those of others
+                for each in sorted(found, key=lambda each: -each.run.solve_time_s)
+            ),
         )
         for (_, name, _), found in programs.items()
     ]

@@ -1,7 +1,7 @@
 """Which rank of a run the others wait for: the one verdict of `show`, `report`, `whatif` and plots.
 
-The engine is `hindmost.models.ranks.culprit`; here the run file is read for it, and its result put
-into words.
+The engine is `hindmost.models.ranks.culprit`; here the run file is read for it. Its fact is
+`UnequalWork` of `analysis.show.facts`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.tallies import (
     Block,
@@ -26,6 +26,7 @@ from hindmost.analysis.runs.tallies import (
     exchanges_meet_in,
     tallied,
 )
+from hindmost.analysis.show.facts import RepeatedCulprit
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import (
@@ -38,9 +39,7 @@ from hindmost.harness.runfile.bodies import (
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.culprit import (
-    HALF_AS_FAST,
     Culprit,
-    Doubt,
     QuickestWork,
     find_culprit,
 )
@@ -48,7 +47,6 @@ from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.text import counted, percent
 
 MOST_SAMPLES = 1 << 23
 """Own work of all iterations and ranks that is kept; beyond, that of every nth iteration."""
@@ -248,27 +246,17 @@ class StragglerVerdict:
         return "" if self.culprit is None else subject(self.culprit, hosts_of_all(self.run))
 
     @property
-    def doubt(self) -> str:
-        """Why the culprit may not have more work, as a sentence; empty if it has."""
-        found = self.culprit
-        return "" if found is None else doubt_words(found, self.run.bodies)
-
-    @property
-    def cost_words(self) -> str:
-        """What waiting for the culprit costs; empty without one."""
-        if self.culprit is None:
-            return ""
-        most = "at most " if self.costs.overlaps or self.pipelined else ""
-        return f"waiting for it costs {most}{percent(self.culprit.share, 0)} of the time"
-
-    @property
     def pipelined(self) -> bool:
         """Whether the solver works while its collectives are pending."""
         return self.run.header.synchronisation == "pipelined"
 
 
+KNOWN: WeakKeyDictionary[Run, StragglerVerdict] = WeakKeyDictionary()
+"""The verdicts on runs that are open."""
+
+
 def verdict_of(run: Run, costs: RankCosts | None = None) -> StragglerVerdict:
-    """Find the culprit of a run.
+    """Return who the culprit of a run is; it is found once.
 
     Where the run knows the calls of its code, the quickest iterations are those of each stretch
     between two calls: these show more than whole ones.
@@ -283,7 +271,14 @@ def verdict_of(run: Run, costs: RankCosts | None = None) -> StragglerVerdict:
     DataError
         See `costs_of`.
     """
-    costs, stretches = costs or costs_of(run), stretches_of(run)
+    if run not in KNOWN:
+        KNOWN[run] = find_verdict(run, costs or costs_of(run))
+    return KNOWN[run]
+
+
+def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
+    """Find the culprit of a run; see `verdict_of`."""
+    stretches = stretches_of(run)
     withheld = why_withheld(run) or why_nobody(run, costs)
     if withheld:
         return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
@@ -310,36 +305,6 @@ def culprit_of(run: Run) -> Culprit | None:
     return None
 
 
-def verdict_words(run: Run) -> list[str]:
-    """Say who the culprit of a run is, if it has one."""
-    with suppress(DataError):
-        verdict = verdict_of(run)
-        if verdict.culprit is not None:
-            ranks = run.header.ranks
-            return [culprit_words(verdict.name, verdict.culprit, ranks, verdict)]
-    return []
-
-
-def culprit_words(
-    name: str, found: Culprit, ranks: int, verdict: StragglerVerdict | None, more: str = ""
-) -> str:
-    """Say who the culprit is, how much more it works, what that costs, and why it is doubted.
-
-    Parameters
-    ----------
-    verdict : StragglerVerdict or None
-        None of a table.
-    more : str
-        What else is known of the cost.
-    """
-    cost = f"waiting for it costs {percent(found.share, 0)} of the time"
-    cost, doubt = (cost, "") if verdict is None else (verdict.cost_words, verdict.doubt)
-    colon = ":" if found.node else ""
-    return (
-        f"{capital(name)}{colon} {times_words(found, ranks)}; {cost}{more}.{doubt and f' {doubt}'}"
-    )
-
-
 def why_nobody(run: Run, costs: RankCosts) -> str:
     """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
     if costs.lateness.waiting_share < WORTH_SAYING:
@@ -350,36 +315,6 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     if costs.waited_part < MOST_OF_ALL:
         return "the ranks hardly wait for the last rank of an iteration"
     return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatedCulprit:
-    """In how many repeats of a configuration a rank or node takes longest.
-
-    Attributes
-    ----------
-    name : str
-        Without a host: repeats may run on others.
-    runs, of : int
-        Repeats in which it is the culprit, with or without a doubt, and all of them.
-    """
-
-    name: str
-    runs: int
-    of: int
-
-    @property
-    def text(self) -> str:
-        """What that says: work that the program gives to a rank is more in each repeat."""
-        if self.runs == self.of:
-            return (
-                f"{capital(self.name)} works longer than the others in all {self.of} runs: the "
-                "program, or its core."
-            )
-        why = "not the program alone" if 2 * self.runs > self.of else "the machine, not the program"
-        return f"{capital(self.name)} is slower in {self.runs} of {self.of} runs: {why}."
-
-    JSON = "name runs of text"
 
 
 def pooled(verdicts: Sequence[StragglerVerdict]) -> list[RepeatedCulprit]:
@@ -404,54 +339,6 @@ def subject(found: Culprit, hosts: Sequence[str], number: int | None = None) -> 
 def node_words(name: str) -> str:
     """Name a node so that a sentence says that it is one, and once."""
     return name if name.startswith("node") else f"node {name}"
-
-
-def times_words(found: Culprit, ranks: int) -> str:
-    """Say how much more a culprit works: ``works 2.0 times as long as the others (median)``."""
-    others = "the other rank" if ranks == 2 else "the others (median)"
-    verb = "works"
-    if found.node:
-        verb, others = f"its {len(found.ranks)} ranks work", "those of other nodes (medians)"
-    when = " in the quickest iterations" if found.quickest else ""
-    return f"{verb} {factor(found.times)} times as long as {others}{when}"
-
-
-def factor(times: float) -> str:
-    """Write how many times: ``1.07``, ``2.0``, ``12``."""
-    if times >= 100.0:  # also of others that do not work
-        return "over 100"
-    return f"{times:.2f}" if times < 1.95 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"
-
-
-def doubt_words(found: Culprit, iterations: int) -> str:
-    """Say why a culprit may not have more work, as a sentence; empty if it has."""
-    if found.doubt is None:
-        return ""
-    return {
-        Doubt.AT_TIMES: "That is not so in its quickest iterations, or not in most parts of the "
-        "run: a slower core or another disturbance for a time, or work that it has only at times.",
-        Doubt.UNSTEADY: "Its quickest iterations differ too much to tell that from a disturbance.",
-        Doubt.CORE: f"Up to {percent(found.waited, 0)} of that may be waiting for a core.",
-        Doubt.FEW: f"{counted(iterations, 'iteration')} are too few to tell that from chance.",
-    }[found.doubt]
-
-
-def work_or_core(found: Culprit | None, *, counts_work: bool) -> str:
-    """Say what more work of a culprit may be, where times alone do not tell; else nothing.
-
-    Instructions of whole iterations do not tell either: a rank that waits counts them as well.
-
-    Parameters
-    ----------
-    counts_work : bool
-        Whether the program counts its work: then that tells.
-    """
-    if found is None or not found.sure or counts_work or found.times >= HALF_AS_FAST:
-        return ""
-    return (
-        " That is more work, a pause or a slower core: to tell, pin the ranks the other way round, "
-        "or count their instructions outside MPI."
-    )
 
 
 def work_under_way(block: EventBlock) -> float:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.check_bodies import named, places_of, recurring_of
+from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -38,7 +38,6 @@ from hindmost.models.ranks.culprit import (
 from hindmost.models.ranks.extrema import MOST_OF_ALL
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
-from hindmost.text import percent, seconds
 
 USUAL = 0.9
 """Quantile of iterations up to which they are usual."""
@@ -307,8 +306,12 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
     return beyond_s, begin_s, end_s, grows
 
 
-def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
-    """Say between which calls the extra work of a rank lies; empty if that is not known.
+def place_of_extra(
+    stretches: Sequence[Stretch], rank: int, *, quickest: bool = False
+) -> tuple[str, float]:
+    """Return between which calls most of the extra work of a rank lies, and its share of that.
+
+    Empty and 0 if that is not known.
 
     Parameters
     ----------
@@ -318,54 +321,55 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
         That of its quickest iterations, not of all of them.
     """
     if not stretches or stretches[0].work_s.size < 2:
-        return ""
+        return "", 0.0
     work = np.array([each.quickest.typical_s if quickest else each.work_s for each in stretches])
     extra = (work - median_of_others(work))[:, rank]
     at, whole_s = int(extra.argmax()), float(extra.sum())
     if not extra[at] > 0.0 < whole_s:
-        return ""
-    share = float(extra[at]) / whole_s
-    return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretches[at]}."
+        return "", 0.0
+    return str(stretches[at]), min(float(extra[at]) / whole_s, 1.0)
 
 
-def growth_words(
-    run: Run,
-    stretches: Sequence[Stretch],
-    least_s: float,
-    *,
-    disturbed: bool,
-    places: bool = True,
-) -> str:
-    """Say on which ranks and between which calls work grows most; empty if nowhere.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Where work grows most from iteration to iteration.
 
-    Parameters
+    Attributes
     ----------
-    least_s : float
-        What it must add in the last third of the iterations.
-    disturbed : bool
-        Whether something else may make iterations longer.
-    places : bool
-        Whether the calls are named.
+    ranks : tuple of int
+        Columns of the run.
+    where : str
+        Between which calls.
+    begin_s, end_s : float
+        Median work of an iteration, of the first and of the last third: the mean of these ranks.
+    added_s : float
+        What the last third has more on the rank with most of it.
+    clear : bool
+        Whether even the quickest iterations of the last third take twice those of the first.
     """
+
+    ranks: tuple[int, ...]
+    where: str
+    begin_s: float
+    end_s: float
+    added_s: float
+    clear: bool
+
+
+def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
+    """Return where work grows most; None if nowhere."""
     growing = [each for each in stretches if each.grows.any()]
     if not growing:
-        return ""
+        return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
-    if grown[at, rank] * (run.bodies // 3) < least_s:
-        return ""
     ranks = np.flatnonzero(grown[at] >= MOST_OF_ALL * grown[at, rank])
-    begin_s, end_s = (
-        float(each[ranks].mean()) for each in (growing[at].begin_s, growing[at].end_s)
-    )
-    where = f" {growing[at]}" if places else " in one place (--ranks names it)"
-    perhaps = (
-        ", perhaps through a disturbance"
-        if disturbed and growing[at].grows[ranks].min() < 2
-        else ""
-    )
-    whose = named(np.asarray(run.kept_ranks)[ranks])
-    return (
-        f"Work of {whose}{where} grows from {seconds(begin_s)} to {seconds(end_s)} an "
-        f"iteration{perhaps}."
+    stretch = growing[at]
+    return Growth(
+        ranks=tuple(ranks.tolist()),
+        where=str(stretch),
+        begin_s=float(stretch.begin_s[ranks].mean()),
+        end_s=float(stretch.end_s[ranks].mean()),
+        added_s=float(grown[at, rank]) * (run.bodies // 3),
+        clear=bool(stretch.grows[ranks].min() == 2),
     )

@@ -16,6 +16,7 @@ from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import told_shares, why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.links import link_words, node_links
+from hindmost.analysis.show.phrases import FactEntry
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
@@ -81,6 +82,8 @@ class RunSummary:
     links : list of LinkCost
         What communication within and between nodes takes; empty on one node, or if unknown.
     findings : tuple of Finding
+    facts : tuple of FactEntry
+        What costs its time, in order.
     """
 
     file: str
@@ -123,6 +126,7 @@ class RunSummary:
     summed: int = 0
     links: list[LinkCost] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
+    facts: tuple[FactEntry, ...] = ()
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -199,8 +203,8 @@ class RunSummary:
     def _kept_line(self) -> str:
         full = self.bodies - self.summed
         return (
-            f"  calls       known one by one in {full:,} of {counted(self.bodies, 'iteration')}, by "
-            "sums in the others ('attach --all' keeps all)"
+            f"  calls       known one by one in {full:,} of {counted(self.bodies, 'iteration')}, "
+            "by sums in the others ('attach --all' keeps all)"
         )
 
     def _machine_lines(self) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from hindmost.analysis.show.conclusion import Conclusion
+from hindmost.analysis.show.facts import Fact
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 
@@ -70,7 +70,7 @@ def overview_widget(
     *,
     ran: Sequence[str],
     data: Sequence[Judgement],
-    statements: Mapping[str, Sequence[Conclusion]],
+    statements: Mapping[str, Sequence[Fact]],
     further: str = "",
     parts: Mapping[str, str] = MappingProxyType({}),
     opening: Sequence[Widget] = (),
@@ -90,7 +90,7 @@ def overview_widget(
         What the page is about.
     data : sequence of Judgement
         Whether the data of each kind are good enough.
-    statements : mapping of str to sequence of Conclusion
+    statements : mapping of str to sequence of Fact
         By what they are about, as amounts of two kinds do not compare; the most important first.
     parts : mapping of str to str
         All parts that a bar may have, in their order, and what each is.

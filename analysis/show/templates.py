@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from hindmost.analysis.show import phrases
 from hindmost.printable import printable
 from hindmost.text import percent, seconds, unbroken
 
@@ -46,7 +47,14 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=shown,
     )
-    made.filters |= {"percent": percent, "seconds": seconds}
+    made.filters |= {
+        "percent": percent,
+        "seconds": seconds,
+        "amount": phrases.amount,
+        "share": phrases.share,
+        "share_interval": phrases.share_interval,
+        "sentences": phrases.text,
+    }
     made.globals |= {"kind_of": lambda part: type(part).__name__}
     return made
 

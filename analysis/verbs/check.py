@@ -8,13 +8,13 @@ from operator import attrgetter
 from pathlib import Path
 
 from hindmost.analysis.runs.check import check_group
-from hindmost.analysis.runs.finding import NUMBERS, Finding, folded
-from hindmost.analysis.runs.first_screen import capital
+from hindmost.analysis.runs.finding import NUMBERS, Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import open_runs
+from hindmost.analysis.show.phrases import folded
 from hindmost.output import write_json, write_lines
 from hindmost.statuses import A_FINDING
-from hindmost.text import counted
+from hindmost.text import capital, counted
 
 EXAMPLES = """\
 examples:

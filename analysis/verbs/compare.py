@@ -20,14 +20,14 @@ from hindmost.analysis.readers.formats.run_history import case_of
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.remarks import SHOWN, few
+from hindmost.analysis.runs.check import findings_in
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     cautions,
-    findings_in,
-    folded,
     run_files_in,
 )
 from hindmost.analysis.runs.sides import Sides, sides_of
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.history import add_selection

@@ -19,9 +19,10 @@ from hindmost.analysis.fits.tables import (
     models_table,
     refusals,
 )
-from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
+from hindmost.analysis.runs.finding import OF_MODELS, cautions, of_file
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.machine_file import read_machine

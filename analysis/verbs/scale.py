@@ -13,11 +13,11 @@ from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.analysis.readers.run_parameters import DEFAULT_PARAMETER
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
+    Finding,
     cautions,
-    findings_in,
-    folded,
     run_files_in,
 )
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import DataError, UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
@@ -188,7 +188,11 @@ def perform(arguments: argparse.Namespace) -> int:
     expectations = [read_expectation(text, study) for text in arguments.expect]
     for warning in study.warnings:
         warn(warning)
-    doubts = findings_in(arguments.file)
+    doubts: list[Finding] = []
+    if run_files_in(arguments.file):  # other formats do not wait for HDF5
+        from hindmost.analysis.runs.check import findings_in
+
+        doubts = findings_in(arguments.file)
     worse = [each for metric in study.metrics for each in find_worse(metric, expectations)]
     findings = [each for each in worse if not isnan(each.low_growth)]
     if undecided := [each for each in worse if isnan(each.low_growth)]:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.attached import LEFT_OUT_FIRST
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.efficiency.scaling import compared
-from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
+from hindmost.analysis.runs.finding import OF_SHOW, cautions, of_file
+from hindmost.analysis.runs.first_screen import worth_saying
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
 from hindmost.analysis.runs.programs import (
-    AttachedProgram,
     attached_programs,
     repeated_culprits,
 )
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
+from hindmost.analysis.show.facts import NoCore
+from hindmost.analysis.show.phrases import FactEntry, Sentence, folded, sentences, within
 from hindmost.analysis.show.table import LEADING
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.damaged import lines_of_damaged
@@ -46,7 +48,9 @@ Efficiencies are load balance, serialisation, transfer and computation scaling a
 the repeat with the median solve time; docs/efficiencies.md has the formulas.
 """
 MOST_LINES = 12
-"""Lines of one run: findings beyond them are only counted."""
+"""Lines of one run, of which the most important sentences are taken."""
+MOST_FINDINGS = 1
+"""Findings below a run that its facts do not contain; others are only counted."""
 OF_SECTIONS = {
     "ranks": ("out",),
     "efficiency": (),
@@ -129,45 +133,51 @@ def perform(arguments: argparse.Namespace) -> int:
     groups = group_runs(runs)
     remarks = {run.path: group.remark for group in groups for run in group.runs}
     found = findings_of(groups, read_large=False)
-    shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
+    shown = {run.path: (summarise_run(run), of_file(found, run.path)) for run in runs}
     programs = attached_programs(runs, found)
     if arguments.json:
-        entries = [replace(summary, findings=tuple(doubts)) for summary, doubts in shown]
+        entries = [
+            replace(
+                summary,
+                findings=tuple(doubts),
+                facts=tuple(map(FactEntry.of, facts_of(run, doubts))),
+            )
+            for run, (summary, doubts) in zip(runs, shown.values(), strict=True)
+        ]
         known = {"programs": programs, "repeats": repeated_culprits(programs)} if programs else {}
         write_json(**known, runs=entries)
         return 0
-    by_path = {run.path: each for run, each in zip(runs, shown, strict=True)}
-
-    def of_program(program: AttachedProgram, most: int, left_out: Sequence[str]) -> list[str]:
-        below: dict[Path, list[str]] = {}
-        for each in program.runs:
-            summary, findings = by_path[each.run.path]
-            below[each.run.path] = [
-                *summary.lines(below_program=True),
-                *cautions(findings, OF_SHOW, each.said, most),
-            ]
-        remark = remarks[program.runs[0].run.path] if len(program.runs) == 1 else ""
-        return folded(program.lines(below, left_out, remark))
-
-    def of_run(path: Path, most: int) -> list[str]:
-        summary, findings = by_path[path]
-        doubts = folded(cautions(findings, OF_SHOW, summary.said, most), indent="  ")
-        return [*summary.lines(), *doubts]
-
     parts = [folded(lines) for lines in how_runs_scale(runs)]
     for program in programs:
-        room = MOST_LINES * min(len(program.runs), LEADING)
-        fewer = [(0, LEFT_OUT_FIRST[:count]) for count in range(len(LEFT_OUT_FIRST) + 1)]
-        tries = (of_program(program, *each) for each in ((2, ()), (1, ()), *fewer))
-        parts.append(first_within(room, tries))
+        below = {
+            each.run.path: [
+                *summary.lines(below_program=True),
+                *cautions(doubts, OF_SHOW, each.codes, MOST_FINDINGS),
+            ]
+            for each in program.runs
+            for summary, doubts in [shown[each.run.path]]
+        }
+        remark = remarks[program.runs[0].run.path] if len(program.runs) == 1 else ""
+        parts.append(program.lines(below, remark, MOST_LINES))
     if repeats := [each.text for each in repeated_culprits(programs)]:
         parts.append(folded(repeats))
     attached = {each.run.path for program in programs for each in program.runs}
-    parts += [
-        first_within(MOST_LINES, (of_run(run.path, most) for most in (2, 1, 0)))
-        for run in runs
-        if run.path not in attached
-    ]
+    for run in runs:
+        if run.path not in attached:
+            summary, doubts = shown[run.path]
+            facts = [
+                fact
+                for fact in worth_saying(facts_of(run, doubts))
+                if not isinstance(fact, NoCore)  # the summary has it
+            ]
+            codes = {*summary.said, *(code for fact in facts for code in fact.codes)}
+            last = folded(cautions(doubts, OF_SHOW, codes, MOST_FINDINGS), indent="  ")
+            lines = summary.lines()
+            room = MOST_LINES - len(lines) - len(last)
+            dispensable = [
+                [Sentence(one.text, one.rank + 1) for one in sentences(fact)] for fact in facts
+            ]
+            parts.append([*lines, *within(room, dispensable, indent="  "), *last])
     for number, lines in enumerate(parts):
         write_lines(*([""] if number else []), *lines)
     return 0
@@ -187,15 +197,6 @@ def how_runs_scale(runs: Sequence[Run]) -> list[list[str]]:
     if said:
         said[-1].append("All tables: --efficiency. Curves: hindmost report.")
     return said
-
-
-def first_within(room: int, tries: Iterable[list[str]]) -> list[str]:
-    """Return the first of some lists of lines that fits; the last, shortest one if none does."""
-    found: list[str] = []
-    for found in tries:
-        if len(found) <= room:
-            break
-    return found
 
 
 def show_loops(runs: Sequence[Run], *, as_json: bool) -> None:

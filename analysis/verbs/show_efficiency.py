@@ -13,9 +13,10 @@ from hindmost.analysis.runs.efficiency.tables import (
     OF_SCALING,
     efficiency_table,
 )
-from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded, of_file
+from hindmost.analysis.runs.finding import OF_RANKS, cautions, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from msgspec import UNSET
 
 from hindmost.analysis.readers.format import TraceFormat
-from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
+from hindmost.analysis.runs.finding import OF_MODELS, cautions, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
-from hindmost.analysis.runs.straggler import culprit_of, verdict_words
+from hindmost.analysis.runs.run_facts import facts_of
+from hindmost.analysis.runs.straggler import culprit_of
+from hindmost.analysis.show.facts import UnequalWork
+from hindmost.analysis.show.phrases import folded, text
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.advice import Advice, Compared, advise
 from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
@@ -35,6 +38,7 @@ from hindmost.analysis.whatif.traces import (
     trace_table,
     traces_among,
 )
+from hindmost.analysis.whatif.within import forecasts, read_within
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.adaptive.machine import Machine
@@ -59,6 +63,7 @@ examples:
   hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --solver pipecg
   hindmost whatif cg-runs/ --against pipecg-runs/ --latency +5us,+50us,+500us
   hindmost whatif adaptive/ --balance greedy,refine,none
+  hindmost whatif runs/ --within 2h --mtbf 24h
   hindmost whatif trace.ti --machine machine.json --flops-per-second 1e9 --latency x2
 
 To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
@@ -74,6 +79,7 @@ COMMON = (
     "--solver",
     "--iterations",
     "--against",
+    "--within",
     "--json",
 )
 """What --help lists; --help-all has the others."""
@@ -101,13 +107,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="machine file of the recording machine ('hindmost probe network'): how messages "
-        "divide into latency and bytes",
+        "divide into latency and bytes; with --ranks, its noise ('hindmost probe noise') is in "
+        "place of the recorded one",
     )
     parser.add_argument(
         "--noise",
         metavar="LAW",
         help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
-        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
+        f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}. With --ranks, a "
+        "law is in place of the recorded noise",
     )
     parser.add_argument(
         "--progress",
@@ -190,6 +198,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}",
     )
+    parser.add_argument(
+        "--within", metavar="TIME", help="how many iterations fit into a job of this time, as 2h"
+    )
+    parser.add_argument(
+        "--mtbf",
+        metavar="TIME",
+        help="mean time between failures, as 24h: with --within, how often to write checkpoints",
+    )
+    parser.add_argument(
+        "--checkpoint-takes",
+        metavar="TIME",
+        help="time of a checkpoint (default: what an attached program's checkpoints took)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
 
@@ -234,6 +255,10 @@ def perform(arguments: argparse.Namespace) -> int:
         return perform_traces(traces, changes, arguments)
     of_traces = "is for traces of other tools; run files have times."
     refuse_options(arguments, ("flops_per_second",), of_traces)
+    if arguments.within is not None:
+        return perform_within(arguments, changes)
+    needs = "needs --within: it is about a job of that time."
+    refuse_options(arguments, ("mtbf", "checkpoint_takes"), needs)
     if arguments.balance is not None:
         alone = "and --balance are answered apart: omit one."
         refuse_options(arguments, ("ranks", "out", "against"), alone)
@@ -330,7 +355,9 @@ def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -
     first, last = found[0], found[-1]
     write_lines(*folded([first.check_line()]))
     if gained and (middle := first.middle) is not None:
-        write_lines(*folded(verdict_words(middle.run)))
+        facts = facts_of(middle.run, of_file(first.findings, middle.run.path))
+        culprits = [one for one in facts if isinstance(one, UnequalWork) and one.culprit]
+        write_lines(*folded(map(text, culprits)))
     if gained:
         write_lines(*folded(gain_lines(pooled(gained))))
     elif not first.found and not first.named.words:
@@ -375,6 +402,30 @@ def print_advice(found: Advice, as_json: bool) -> int:
     for line in found.assumptions():
         write_lines(*folded([f"Assumed: {line}"]))
     write_lines(*folded(cautions(found.findings, OF_MODELS)))
+    return 0
+
+
+def perform_within(arguments: argparse.Namespace, changes: Sequence[Named]) -> int:
+    """Print how many iterations fit into a job."""
+    alone = "and --within are answered apart: omit one."
+    refuse_options(arguments, ("ranks", "out", "against", "balance"), alone)
+    if changes[0].words:
+        raise UsageError(f"--{changes[0].words[0][0].replace(' ', '-')} {alone}")
+    within_s = read_within(arguments.within, "--within")
+    mtbf_s, checkpoint_s = (
+        None if text is None else read_within(text, option)
+        for text, option in (
+            (arguments.mtbf, "--mtbf"),
+            (arguments.checkpoint_takes, "--checkpoint-takes"),
+        )
+    )
+    runs = fittable_runs(find_runs(arguments.file, complete=True))
+    found = forecasts(runs, within_s, mtbf_s, checkpoint_s)
+    if arguments.json:
+        write_json(runs=[], jobs=found)
+        return 0
+    for number, one in enumerate(found):
+        write_lines(*([""] if number else []), one.title, *folded(list(one.lines())))
     return 0
 
 

@@ -54,12 +54,16 @@ def next_cycle(history: FeedHistory) -> str:
         words += f" ({duration(low)} to {duration(high)})"
     if first.error_percent is not None:
         words += f", recent error {percent(first.error_percent / 100.0)}"
-    others = [
+    return words
+
+
+def other_predictions(history: FeedHistory) -> str:
+    """Return what the other predictors say of the next cycle."""
+    return "; ".join(
         f"{each.name} {duration(each.seconds)}"
-        for each in predictions[1:]
+        for each in history.predictions()[1:]
         if each.seconds is not None
-    ]
-    return "; ".join([words, *others])
+    )
 
 
 def share_words(shares: Mapping[str, float]) -> str:
@@ -97,7 +101,7 @@ def said(history: FeedHistory) -> dict[str, str]:
     """Return the words of the page, which are those of the terminal."""
     return {
         "progress": progress(history),
-        "next": next_cycle(history).split(";")[0],
+        "next": next_cycle(history),
         "ending": ending(history),
     }
 
@@ -105,7 +109,7 @@ def said(history: FeedHistory) -> dict[str, str]:
 def line(history: FeedHistory) -> str:
     """Return the state of a run on one line."""
     words = [progress(history)]
-    words.append(next_cycle(history).split(";")[0])
+    words.append(next_cycle(history))
     if history.frames:
         words.append(share_words(history.shares(history.frames[-1:])))
         words.append(hindmost_words(history))

@@ -16,6 +16,7 @@ from hindmost.analysis.watch.progress_text import (
     ending,
     hindmost_words,
     next_cycle,
+    other_predictions,
     progress,
     title,
 )
@@ -38,6 +39,7 @@ def screen(history: FeedHistory, width: int, height: int) -> Group:
         bar(history, width),
     ]
     if prediction := next_cycle(history):
+        prediction = "; ".join(filter(None, (prediction, other_predictions(history))))
         parts.append(Text(prediction, overflow="ellipsis", no_wrap=True))
     if history.frames:
         rows = max(height - 18 - bool(prediction), 1)

@@ -140,7 +140,7 @@ class Compared:
             (
                 each.withheld
                 for each in (*self.blocking.found, *self.pipelined.found)
-                if each.missed or not np.isfinite(each.result.high_s)
+                if each.missed
             ),
             "",
         )

@@ -31,14 +31,13 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import POST
+from hindmost.models.simulation.blocks import POST, RESOLUTION_S
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
 from hindmost.models.simulation.program import without_unknown
 from hindmost.models.simulation.rerun import REPLICAS, changed_program
 from hindmost.models.simulation.scaleup import simulated_rows
 from hindmost.models.simulation.simulated_solve import (
-    MISSES,
     SimulatedSolve,
     refuse_change,
     simulate_solves,
@@ -77,32 +76,24 @@ def simulated(
         "network": result.network_s,
         "outside": result.outside_s,
     }
-    limited = " with noise no worse than recorded" if result.limited else ""
     words = ", ".join(
         f"{IN_WORDS[name]} {percent(part / sum(parts_s.values()))}"
         for name, part in parts_s.items()
     )
-    interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
-    quiet_s, least_s, most_s = result.quiet_s
-    ends = f"{seconds(least_s)} to {seconds(most_s)}"
-    quiet = f"With equal work and no noise: {seconds(quiet_s)} ({ends})."
     return Outcome(
         run=run,
         named=named,
         result=result,
         ranks=result.ranks,
-        predicted_s=None if result.open else result.seconds,
-        middle_s=result.shown_s,
+        predicted_s=result.seconds,
+        middle_s=result.seconds,
         miss=result.miss,
         missed=result.missed,
-        network_share=result.network_s / result.shown_s,
-        parts=(
-            *(() if result.missed else (f"Of {seconds(result.shown_s)}{limited}: {words}.",)),
-            *((quiet,) if result.case.noise > 0.0 else ()),
-        ),
-        withheld=why_withheld(result, work) if result.open else "",
+        network_share=result.network_s / sum(parts_s.values()),
+        parts=(f"Of {seconds(result.seconds)}: {words}.",),
+        withheld=what_to_record(result, work),
         assumed=assumed,
-        interval=(None, None) if result.missed else interval,
+        interval=(result.low_s, result.high_s),
         details={
             "ranks": result.ranks,
             "nodes": result.nodes,
@@ -111,10 +102,10 @@ def simulated(
                 "ranks": result.recorded_ranks,
                 "iterations_of_ranks": result.samples,
             },
-            "simulated_s": result.seconds,
             "with_recorded_noise_s": result.as_recorded_s,
             "beyond_recorded_noise": result.beyond,
-            "without_noise_s": quiet_s,
+            "without_noise_s": result.quiet.seconds,
+            "without_noise_interval_s": (result.quiet.low_s, result.quiet.high_s),
             "parts_s": parts_s,
             "check_s": result.check_s,
             "critical_path": [],
@@ -125,7 +116,7 @@ def simulated(
 
 
 def without_cores(found: Outcome, why: str, *, network_known: bool) -> Outcome:
-    """Return what is left of a simulation where ranks had to wait for cores when recorded.
+    """Return a simulation where ranks had to wait for cores when recorded, with its doubt.
 
     Elsewhere they need not. Waiting for a core looks like noise, and like slow messages.
 
@@ -138,59 +129,57 @@ def without_cores(found: Outcome, why: str, *, network_known: bool) -> Outcome:
     """
     result = found.simulated
     assert result is not None  # by the only caller
-    least_s = result.quiet_s[1] if network_known else result.scenarios_s["undisturbed"]
+    least_s = result.quiet.low_s if network_known else result.scenarios_s["undisturbed"]
     elsewhere = "work" if network_known else "work and messages"
+    quiet, noisy = (
+        replace(each, low_s=min(each.low_s, least_s)) for each in (result.quiet, result.noisy)
+    )
     return replace(
         found,
-        predicted_s=None,
-        missed=False,
-        result=replace(
-            result,
-            low_s=min(result.low_s, least_s),
-            high_s=np.inf if result.missed else result.high_s,
-        ),
-        parts=(),
+        missed=True,
+        result=replace(result, quiet=quiet, noisy=noisy),
         withheld=(
-            f"{why}. With cores of their own, {elsewhere} may take less. Record again with a core "
-            "for every rank that nothing else uses."
+            f"{why[:1].upper()}{why[1:]}. With cores of their own, {elsewhere} may take less. "
+            "Record again with a core for every rank that nothing else uses."
         ),
     )
 
 
-def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
-    """Return why there is no prediction, and what to record."""
+def what_to_record(result: SimulatedSolve, work: LocalWork) -> str:
+    """Return why an interval is wide, and what to record; empty if it is not."""
     have = recorded_iterations(result)
     if result.missed:
         return (
-            "on the recorded ranks, the simulation misses the recorded time by "
-            f"{signed_percent(result.miss)} (at most {percent(MISSES)} is accepted), so the laws "
-            "of local work do not describe it. The laws take disturbances as short and random; "
-            f"long or rare ones do not repeat as recorded. Record at least {4 * have:,} iterations "
-            f"(here: {have:,}) on cores that nothing else uses; the findings below say what "
-            "disturbed these."
+            "On the recorded ranks, the simulation misses the recorded time by "
+            f"{signed_percent(result.miss)}, so the laws of local work do not describe it: long or "
+            "rare disturbances do not repeat as recorded. The intervals have that error. Record at "
+            f"least {4 * have:,} iterations (here: {have:,}) on cores that nothing else uses; the "
+            "findings below say what disturbed these."
         )
-    if result.case.noise == 0.0:
+    if not (result.wide or result.on_tail):
+        return ""
+    if result.case.quiet:
         return (
-            "what the run leaves open, such as the cost of messages, puts the ends of the interval "
-            f"too far apart. With typical costs: {seconds(result.as_recorded_s)}. Record on more "
-            "ranks; --machine with times between nodes helps, too."
+            "What the run leaves open, such as the cost of messages, puts the ends of the interval "
+            "far apart. Record on more ranks; --machine with times between nodes helps, too."
         )
-    capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
     if not result.on_tail:
         return (
-            "too few disturbances were recorded for a single number: redrawn, their tail gives "
-            f"times too far apart. {capped}"
+            "What the recorded noise does on other ranks is hardly known from these iterations. "
+            f"Record at least {4 * have:,} of them (here: {have:,}) on an idle machine, or give "
+            "the noise of the target with --noise."
         )
-    why = (
-        f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
-        "less than 1), and its rarest detours decide"
-    )
     wanted = -(-TIMES_RARER * result.ranks // result.recorded_ranks)
     record = f"Record at least {wanted:,} iterations in one run"
     if have >= wanted:
         record = "Record longer runs"
     on = counted(result.recorded_ranks, "rank")
-    return f"{why}. {capped} {record} on {on} (here: {have:,}), on an idle machine."
+    return (
+        f"The tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
+        "less than 1), so its rarest detours would decide. The time is that with no detour longer "
+        f"than the longest recorded one. {record} on {on} (here: {have:,}), on an idle machine, or "
+        "give the noise of the target with --noise."
+    )
 
 
 def recorded_iterations(result: SimulatedSolve) -> int:
@@ -217,11 +206,20 @@ def simulation_assumes(
             f"{counted(result.recorded_ranks, 'rank')} show, so it rests on the fitted tail of "
             "the laws. The interval has the case that nothing exceeds the longest recorded detour."
         )
-    if result.recorded_ranks < FEW_RANKS:
+    if result.recorded_ranks > 1:
+        apart = float(np.ptp(work.level.sum(axis=1))) / max(work.body_s, RESOLUTION_S)
+        few = " Few ranks hardly show it." if result.recorded_ranks < FEW_RANKS else ""
         yield (
-            f"{counted(result.recorded_ranks, 'rank')} hardly show how ranks differ all the "
-            f"time: {percent(depends.persistent)} of the variance is taken as such, and the "
-            "interval has the case of none."
+            f"Ranks differ in their work as the recorded ones do, by {percent(apart)}, the first "
+            f"as the first.{few} The intervals have the cases of equal work and of differences "
+            "by chance."
+        )
+    factor = result.target.work.typical
+    if factor != 1.0 and not result.case.quiet and change.detours is None:
+        yield (
+            "Detours come by the clock and last as recorded, so those of iterations of "
+            f"{percent(factor)} of the work are as much rarer; the interval has the case that they "
+            "come by the iteration."
         )
     yield from filter(None, basis)
     yield "The number of iterations is as recorded. Larger problems may need more."
@@ -232,8 +230,14 @@ def simulation_assumes(
             f"Every deviation from the typical work is {change.noise:g} times as long as the laws "
             "say; detours are not more frequent."
         )
-    if change.detours is not None:
-        yield "The noise is added to the recorded one, independent on every rank."
+    if (detours := change.detours) is not None and detours.per_s is not None:
+        yield (
+            f"The noise is that of the machine file, {detours.per_s:.3g} detours a second of "
+            f"{seconds(detours.length_s)} on average, in place of the recorded one and independent "
+            "on every rank."
+        )
+    elif detours is not None:
+        yield "The noise is in place of the recorded one, independent on every rank."
     yield from of_solver(change, "")
 
 
@@ -326,6 +330,7 @@ def scaled(
 
     What does not apply is refused before anything is simulated.
     """
+    changes = [each.of_target(machine) for each in changes]
     by_solver = dict[str | None, list[Named]]()
     for each in changes:
         by_solver.setdefault(each.change.solver, []).append(each)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from hindmost.errors import UsageError
+from hindmost.models.adaptive.machine import Machine
 from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.change import Change, Detours
 from hindmost.text import SECONDS, counted, seconds
@@ -48,6 +49,26 @@ class Named:
             for name, value in self.words
         ]
         return ", ".join(said) or "no change"
+
+    @property
+    def without_noise(self) -> str:
+        """What else is changed, for a sentence; empty for nothing."""
+        others = tuple(word for word in self.words if word[0] != "noise")
+        return replace(self, words=others).title if others else ""
+
+    def of_target(self, machine: Machine | None) -> Named:
+        """Return it for other numbers of ranks, where a law of noise is that of the target.
+
+        It takes the place of the recorded noise. Without one, that of a machine file counts.
+        """
+        change, probed = self.change, None if machine is None else machine.noise
+        detours = change.detours
+        if detours is None and probed is not None and change.noise == 1.0 and probed.detours_per_s:
+            length_s = probed.share / probed.detours_per_s
+            detours = Detours(length_s=length_s, per_s=probed.detours_per_s)
+        if detours is None:
+            return self
+        return replace(self, change=replace(change, noise=0.0, detours=detours))
 
     @property
     def changes(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ run cannot be replayed, the times of the places in its restart cycle predict ano
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
@@ -17,10 +17,11 @@ from scipy import special
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
-from hindmost.analysis.runs.finding import Finding, folded
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import scaled, without_cores
 from hindmost.analysis.whatif.baseline import Baseline, baselines
@@ -53,7 +54,7 @@ NO_CORES = ("crowded", "cores-taken")
 CHANCE = 2
 """Repeats that may agree by chance, so that their parts count as well."""
 DESCRIBED = 0.5
-"""Share of the repeats above which what they say counts: that laws describe them, or a time."""
+"""Share of the repeats above which their time counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +70,8 @@ class SolvePrediction:
     ranks : int
         Of the later solve.
     prediction : Prediction
-        NaN in place of the seconds if the runs do not show what decides them, and in place of the
-        interval if it would be meaningless.
+        With noise, on other ranks. NaN in place of the seconds if the runs do not show what decides
+        them, and in place of the interval if it would be meaningless.
     no_interval : str
         Why there is no interval; empty if there is one.
     found : tuple of Outcome
@@ -83,6 +84,8 @@ class SolvePrediction:
         What others predict.
     findings : tuple of Finding
         Of the earlier solves.
+    quiet : Prediction or None
+        On other ranks: on a machine without noise. None on the recorded ones.
     kind : ModelKind
     """
 
@@ -96,6 +99,7 @@ class SolvePrediction:
     left_out: tuple[str, ...]
     others: tuple[Baseline, ...]
     findings: tuple[Finding, ...]
+    quiet: Prediction | None = None
     kind: ModelKind = ModelKind.PREDICTS
 
     JSON = (
@@ -122,14 +126,9 @@ class SolvePrediction:
         return float(np.median([run.solve_time_s for run in self.group.runs]))
 
     @property
-    def described(self) -> list[Outcome]:
-        """The repeats that count: those that the model describes."""
-        return described(self.found)
-
-    @property
     def middle(self) -> Outcome | None:
-        """The repeat whose time is in the middle; None if none counts."""
-        kept = sorted(self.described, key=lambda each: each.middle_s)
+        """The repeat whose time is in the middle; None if there is none."""
+        kept = sorted(self.found, key=lambda each: each.middle_s)
         return kept[(len(kept) - 1) // 2] if kept else None
 
     @property
@@ -149,63 +148,79 @@ class SolvePrediction:
 
     @property
     def subject(self) -> str:
-        """What is predicted, as the begin of a sentence."""
+        """What is predicted, as the beginning of a sentence."""
         with_change = f" with {self.named.title}" if self.named.words else ""
-        if self.places is None and (there := self.found[0].simulated) is not None:
+        if (there := self.found[0].simulated if self.found else None) is not None:
             where = f"{counted(there.ranks, 'rank')} ({counted(there.nodes, 'node')}"
             if there.ranks != there.recorded_ranks:
                 where += f"; extrapolated from {counted(there.recorded_ranks, 'rank')}"
-            return f"On {where}){with_change}"
+            others = self.named.without_noise
+            return f"On {where})" + (f" with {others}" if others else "")
         solves = max(map(solves_in, self.group.runs))
         if solves > 1:
             return f"A later run of all {solves} solves{with_change}"
         return f"With {self.named.title}" if self.named.words else "A later run"
 
-    def sentence(self) -> str:
-        """Return the answer in a sentence."""
+    @property
+    def noise_name(self) -> str:
+        """Which noise the prediction on other ranks has; empty for none."""
+        change = self.found[0].named.change
+        if change.noise == 0.0 and change.detours is None:
+            return ""
+        if (stated := dict(self.named.words).get("noise")) is not None:
+            return f"noise {stated}"
+        return "the recorded noise" if change.detours is None else "the noise of the machine file"
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the answer: a sentence, or on other ranks one without noise and one with it."""
         found = self.prediction
-        if self.found and not self.described:
-            return f"{self.subject}: undecided, because {self.no_interval}"
+        if self.quiet is not None:
+            ends = f"90 % prediction interval {ends_of(self.quiet)}{self.assumes}"
+            yield (
+                f"{self.subject}: predicted {seconds(self.quiet.seconds)} on a quiet machine "
+                f"({self.change_to(self.quiet)}; {ends})."
+            )
+            if self.noise_name:
+                ends = f"90 % prediction interval {ends_of(found)}"
+                yield (
+                    f"With {self.noise_name}: {seconds(found.seconds)} "
+                    f"({self.change_to(found)}; {ends})."
+                )
+            return
         if not found.known:
-            kept = self.described
-            without = [each for each in kept if each.predicted_s is None]
-            few = f"in {len(without)} of {len(kept)} repeats " if len(without) < len(kept) else ""
-            ends = f", {self.ends}" if self.ends else ""
-            return f"{self.subject}: undecided{ends}, because {few}{without[0].withheld}"
-        change = signed_percent(found.seconds / self.recorded_s - 1.0)
-        change = f"{change}; " if self.named.words or self.places is None else ""
+            without = [each for each in self.found if each.predicted_s is None]
+            several = len(without) < len(self.found)
+            few = f"in {len(without)} of {len(self.found)} repeats " if several else ""
+            yield (
+                f"{self.subject}: undecided, {ends_of(found)}, because {few}{without[0].withheld}"
+            )
+            return
+        change = f"{self.change_to(found)}; " if self.named.words else ""
         interval = f"no interval: {self.no_interval}"
         if not self.no_interval:
-            assumed = REPEATED if len(self.found or self.group.runs) > 1 else ALONE
-            interval = f"90 % prediction interval {self.ends}{assumed}"
-        return f"{self.subject}: predicted {seconds(found.seconds)} ({change}{interval})."
+            interval = f"90 % prediction interval {ends_of(found)}{self.assumes}"
+        yield f"{self.subject}: predicted {seconds(found.seconds)} ({change}{interval})."
 
     @property
-    def ends(self) -> str:
-        """The ends of the interval, for people; empty if they say no more than ideal scaling."""
-        low_s, high_s = self.prediction.low_s, self.prediction.high_s
-        if np.isfinite(high_s):
-            known = "" if self.prediction.known else "from "
-            return f"{known}{seconds(low_s)} to {seconds(high_s)}"
-        if low_s <= self.ideal_s:
-            return ""
-        return f"more than {seconds(low_s)} with no upper end (a bound, no forecast)"
+    def assumes(self) -> str:
+        """What an interval assumes of later runs."""
+        return REPEATED if len(self.found or self.group.runs) > 1 else ALONE
 
-    @property
-    def ideal_s(self) -> float:
-        """The recorded time, scaled with the work of a rank: no waiting is added, in seconds."""
-        there = self.middle.simulated if self.middle is not None else None
-        return self.recorded_s * (1.0 if there is None else there.target.work.typical)
+    def change_to(self, found: Prediction) -> str:
+        """Return the change of the recorded time, in percent."""
+        return signed_percent(found.seconds / self.recorded_s - 1.0)
 
     def lines(self) -> list[str]:
         """Return the prediction, and what its time consists of in the middle repeat."""
-        found = [self.sentence()]
+        lines = list(self.sentences())
         if self.own_miss:
-            found.append(f"error: {self.own_miss}")
-        shown = self.middle or next(iter(self.found), None)
-        if shown is not None:
-            found += shown.parts
-        return folded(found)
+            lines.append(f"error: {self.own_miss}")
+        if (shown := self.middle) is not None:
+            lines += shown.parts
+        if self.quiet is not None:
+            why = next((each.withheld for each in self.found if each.withheld), "")
+            lines += [why] if why else []
+        return folded(lines)
 
     def check_line(self) -> str:
         """Return what was recorded, and how well the model gives that without a change."""
@@ -253,16 +268,16 @@ class SolvePrediction:
 
     def row(self) -> tuple[str, ...]:
         """Return the row of a table of changes and ranks."""
-        found, kept = self.prediction, self.described
-        known = found.known and bool(kept or not self.found)
-        shares = [each.network_share for each in kept]
-        interval = "undecided" if self.found and not kept else self.ends or "no upper end"
+        found = self.prediction
+        shares = [each.network_share for each in self.found]
+        quiet = () if self.quiet is None else (seconds(self.quiet.seconds), ends_of(self.quiet))
         return (
             f"{self.ranks:,}",
             self.named.title,
-            seconds(found.seconds) if known else "-",
-            "none" if self.no_interval and kept else interval,
-            signed_percent(found.seconds / self.recorded_s - 1.0) if known else "-",
+            *quiet,
+            seconds(found.seconds) if found.known else "-",
+            "none" if self.no_interval else ends_of(found),
+            self.change_to(found) if found.known else "-",
             percent(float(np.median(shares))) if shares else "-",
         )
 
@@ -300,7 +315,12 @@ class SolvePrediction:
     def details(self) -> Details:
         """Keys of JSON that depend on whether the ranks stay."""
         if self.places is None:
-            return {"recorded_ranks": self.first.header.ranks}
+            assert self.quiet is not None
+            return {
+                "recorded_ranks": self.first.header.ranks,
+                "without_noise_s": self.quiet.seconds,
+                "without_noise_interval_s": (self.quiet.low_s, self.quiet.high_s),
+            }
         return {
             "kept_ranks": self.first.columns if self.first.reduced else None,
             "explanation": self.places.explain(self.named.change.iterations),
@@ -313,19 +333,31 @@ class Details(TypedDict, total=False):
     """Keys of JSON that only predictions on the recorded ranks have, or only others."""
 
     recorded_ranks: int
+    without_noise_s: float
+    without_noise_interval_s: tuple[float, float]
     kept_ranks: int | None
     explanation: str
     own_miss: str | None
     left_out: list[str]
 
 
+def ends_of(found: Prediction) -> str:
+    """Return the ends of an interval, for people."""
+    return f"{seconds(found.low_s)} to {seconds(found.high_s)}"
+
+
 def predictions_table(found: Sequence[SolvePrediction]) -> Table:
     """Return a table of several changes, or numbers of ranks."""
+    predicted, quiet = "predicted", tuple[Column, ...]()
+    if found[0].quiet is not None:
+        quiet = (Column("quiet machine", RIGHT), Column("90 % interval", RIGHT))
+        predicted = "with noise"
     return Table(
         columns=(
             Column("ranks", RIGHT),
             Column("with", LEFT),
-            Column("predicted", RIGHT),
+            *quiet,
+            Column(predicted, RIGHT),
             Column("90 % interval", RIGHT),
             Column("change", RIGHT),
             Column("network", RIGHT),
@@ -437,17 +469,8 @@ def predict_at_scale(
     strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
     times = [solve_times(run) for run in group.runs]
     for found in zip(*every, strict=True):
-        kept, ranks = described(found), found[0].ranks
-        prediction = pooled(kept or found, 0.0)
-        missed = [each for each in found if each.missed]
-        few = f"in {len(missed)} of {len(found)} repeats " if len(missed) < len(found) else ""
-        why_none = "" if kept else few + missed[0].withheld
-        if kept and prediction.known and np.isfinite(prediction.high_s):
-            why_none = too_wide(prediction, [each.solve_time_s for each in times])
-        if why_none:
-            prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
-        if not kept:
-            prediction = replace(prediction, seconds=float("nan"))
+        ranks = found[0].ranks
+        prediction = pooled(found, 0.0)
         share = group.runs[0].header.ranks / ranks if strong else 1.0
         predicted.append(
             SolvePrediction(
@@ -455,25 +478,16 @@ def predict_at_scale(
                 named=found[0].named,
                 ranks=ranks,
                 prediction=prediction,
-                no_interval=why_none,
+                no_interval="",
                 found=found,
                 places=None,
-                left_out=tuple(
-                    f"{each.run.path.name}: {each.withheld}"
-                    for each in missed
-                    if len(found) > 1  # of one run, the answer says it
-                ),
+                left_out=(),
                 others=tuple(baselines(times, found[0].named.change, ranks=ranks, work=share)),
                 findings=findings,
+                quiet=joined([one.simulated.quiet for one in found if one.simulated is not None]),
             )
         )
     return predicted
-
-
-def described(found: Sequence[Outcome]) -> list[Outcome]:
-    """Return the repeats that the model describes; none if these are too few to stand for all."""
-    kept = [each for each in found if not each.missed]
-    return kept if len(kept) > DESCRIBED * len(found) else []
 
 
 def replays_of(
@@ -501,22 +515,34 @@ def parts_width(times: Sequence[SolveTimes]) -> float:
 
 
 def pooled(found: Sequence[Outcome], least: float) -> Prediction:
-    """Return the median over all repeats, with a 90 % prediction interval.
+    """Return the median over all repeats, with a 90 % prediction interval; see `joined`."""
+    told = [
+        Prediction(seconds=one.predicted_s, low_s=one.result.low_s, high_s=one.result.high_s)
+        for one in found
+        if one.predicted_s is not None
+    ]
+    if len(told) > DESCRIBED * len(found):
+        return joined(told, least)
+    return Prediction(
+        seconds=float("nan"),
+        low_s=float(np.median([one.result.low_s for one in found])),
+        high_s=float(np.median([one.result.high_s for one in found])),
+    )
+
+
+def joined(found: Sequence[Prediction], least: float = 0.0) -> Prediction:
+    """Return the median of the predictions of repeats, with a 90 % prediction interval.
 
     Parameters
     ----------
     least : float
         The scatter of repeats is taken as no less than this half width, a logarithm.
     """
+    known = [one.seconds for one in found]
     low_s, high_s = (
-        float(np.median([one.result.low_s for one in found])),
-        float(np.median([one.result.high_s for one in found])),
+        float(np.median([one.low_s for one in found])),
+        float(np.median([one.high_s for one in found])),
     )
-    known = [one.predicted_s for one in found if one.predicted_s is not None]
-    if len(known) <= DESCRIBED * len(found):
-        if high_s > WIDEST**2 * low_s:  # says no more than its lower end
-            high_s = float("inf")
-        return Prediction(seconds=float("nan"), low_s=low_s, high_s=high_s)
     middle_s = float(np.median(known))
     width = max(repeat_width(known), least) if len(known) > 1 else least
     # What repeats differ by and what a replay does not know are independent of each other.

@@ -88,10 +88,10 @@ class Details(TypedDict, total=False):
     nodes: int
     origin: str
     extrapolated_from: ExtrapolatedFrom
-    simulated_s: float
     with_recorded_noise_s: float
     beyond_recorded_noise: float
     without_noise_s: float
+    without_noise_interval_s: tuple[float, float]
     parts_s: dict[str, float]
     check_s: float
 
@@ -113,13 +113,14 @@ class Outcome:
     miss : float
         Error without a change, on the recorded ranks, as a share.
     missed : bool
-        Whether the model does not describe the run, so that nothing is told. Replays are refused.
+        Whether the model does not describe the run, so that its time is in doubt. Replays are
+        refused.
     network_share : float
         Of the time.
     parts : tuple of str
         What the time consists of, in sentences.
     withheld : str
-        Why there is no prediction, and what to record; empty if there is one.
+        Why there is no prediction, or one in doubt on other ranks, and what to record; else empty.
     assumed : tuple of str
         In sentences.
     left_out : str
@@ -360,7 +361,7 @@ def program_of(run: Run) -> Program:
     block = Block(run, slice(0, run.bodies)).events
     if not run.has("event_kind"):
         block = replace(block, duration=(run.durations - block.work.sum(axis=2))[:, :, None])
-    if np.any(block.kind == RECEIVE) and not times.edge_source.size:
+    if run.header.ranks > 1 and np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
     unknown = np.count_nonzero(block.kind[:, 0] == UNKNOWN)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.over_ranks import by_size, programs_among
 from hindmost.analysis.whatif.options import split
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine, Network
-from hindmost.models.pmnf.fit import fit
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.foretell import MeasuredKernels, foretell
 from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.network import (
@@ -105,8 +105,8 @@ class WorkModel:
 def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) -> WorkModel:
     """Return the work of a rank on other numbers of ranks.
 
-    Runs on five numbers of ranks or more give a model of it. With fewer, weak or strong scaling is
-    assumed as asked for, or as the sizes of the runs say, or else strong.
+    Runs on two numbers of ranks or more tell how it grows, as `hindmost scale` would forecast it.
+    Else weak or strong scaling is assumed as asked for, or as the sizes of the runs say, or strong.
 
     Parameters
     ----------
@@ -131,35 +131,49 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
         )
     if scaling is None:
         return assumed(Scaling.STRONG, base, scale.ranks, works[-1].least, asked=False)
-    if len(counts) < LEAST_POINTS or scaling is not scaling_of(runs):
+    if len(counts) == 1 or scaling is not scaling_of(runs):
         return assumed(scaling, base, scale.ranks, works[-1].least)
     pairs = list(zip(runs, works, strict=True))
-    body_s = [
-        float(np.median([work.body_s for run, work in pairs if run.header.ranks == each]))
-        for each in counts
-    ]
-    models = fit(np.array(counts, np.float64), np.array(body_s), parameter="p")
-    model = models[0]
-    at = np.array([base, *scale.ranks], np.float64)
-    said = np.maximum(model.predict(at), 1e-12)
-    low, high = model.interval(at)
-    now_s = body_s[counts.index(base)]
-    factors = {
-        each: WorkFactor(
-            typical=float(said[place]) / now_s,
-            low=max(float(low[place]), 1e-12) / now_s,
-            high=max(float(high[place]), 1e-12) / now_s,
-        )
-        for place, each in enumerate(scale.ranks, 1)
-    }
+    body_s = np.array(
+        [np.median([work.body_s for run, work in pairs if run.header.ranks == p]) for p in counts]
+    )
+    if not body_s.min() > 0.0:
+        return assumed(scaling, base, scale.ranks, works[-1].least)
     return WorkModel(
-        factors=factors,
+        factors=learnt_factors(np.array(counts, np.float64), body_s, scale.ranks),
         scaling=scaling,
         basis=(
-            f"The work of a rank follows {model.expression()} s an iteration, fitted to runs on "
-            f"{counts[0]} to {counts[-1]} ranks; beyond these it is an extrapolation."
+            f"The work of a rank is forecast from runs on {', '.join(map(str, counts))} ranks, on "
+            f"which it takes {', '.join(map(seconds, body_s))} an iteration."
         ),
     )
+
+
+def learnt_factors(
+    counts: NDArray[np.float64], body_s: NDArray[np.float64], ranks: Sequence[int]
+) -> dict[int, WorkFactor]:
+    """Return the work on other numbers of ranks, over that on the most recorded ones.
+
+    Parameters
+    ----------
+    counts : float64 array, shape (count,)
+        Recorded numbers of ranks, ascending; at least 2.
+    body_s : float64 array, shape (count,), seconds
+        Work of a rank in an iteration, above 0.
+    """
+    found = {}
+    for each in ranks:
+        if each <= counts[-1]:
+            grown = np.interp(np.log(each), np.log(counts), np.log(body_s / body_s[-1]))
+            between = float(np.exp(grown))
+            found[each] = WorkFactor(typical=between, low=between, high=between)
+            continue
+        kernels = MeasuredKernels(points=counts, values=body_s[None] / body_s[-1])
+        (there,) = foretell([kernels], float(each))
+        found[each] = WorkFactor(
+            typical=float(there.predicted[0]), low=float(there.low[0]), high=float(there.high[0])
+        )
+    return found
 
 
 def assumed(
@@ -195,8 +209,8 @@ def assumed(
         basis=(
             f"Strong scaling{'' if asked else ' (the default; or give --scaling weak)'}: the work "
             f"of a rank is that of {counted(base, 'rank')}, divided. Rare disturbances last as "
-            "recorded. Caches and work that is not divided are not modelled; runs on "
-            f"{LEAST_POINTS} numbers of ranks would show them."
+            "recorded. Caches and work that is not divided are not modelled; runs on several "
+            "numbers of ranks would show them."
         ),
     )
 

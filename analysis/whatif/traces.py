@@ -11,7 +11,8 @@ from pathlib import Path
 from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
-from hindmost.analysis.runs.finding import Finding, folded
+from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import of_path, parts_of

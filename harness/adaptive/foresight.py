@@ -6,7 +6,7 @@ import math
 
 from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
 from hindmost.harness.runfile.feed import FeedPrediction, whole_ns
-from hindmost.models.adaptive.checkpoints import CheckpointCost
+from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor

@@ -28,7 +28,7 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.time_left import KEY as TIME_LEFT
-from hindmost.harness.runfile.time_left import read_time_use
+from hindmost.harness.runfile.time_left import time_use_to_keep
 from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
@@ -288,7 +288,7 @@ def attached_of(
             said["aborted"] = end.aborted
     if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
         said["program_s"] = max(int(raw.clocks[-1, 0] - raw.clocks[0, 0]), 0) * 1e-9
-    if (use := read_time_use(program.folder)) is not None:
+    if (use := time_use_to_keep(program.folder)) is not None:
         said[TIME_LEFT] = to_document(use)
     return known(said)
 

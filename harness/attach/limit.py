@@ -19,8 +19,9 @@ LAG = 1
 """Iterations that begin after a program is told, where nothing was learnt of it."""
 END_S = 30.0
 """What is kept free for the end of the program, where nothing was said or learnt of it."""
-RESERVE, FLOOR_S = 1.25, 1.0
-"""The end may take a quarter longer than that of the last run, and a second more."""
+RESERVE, FLOOR_S = 1.25, 2.0
+"""The end may take a quarter longer than that of the last run, with what follows until its run file
+is written, and two seconds more: the launcher ends after it."""
 MAX_LAG = 100
 """A program in which more iterations began did not react."""
 ASK_AHEAD_S, ASK_EVERY_S = 60.0, 20.0
@@ -30,6 +31,8 @@ CHANGED_S = 5.0
 """Schedulers round the end of a job."""
 BY_OPTION, BY_JOB = "--stop-before", "the end of its job"
 ASSUMED, LEARNT, GIVEN = "assumed", "as in its last run", "--end-takes"
+OF_JOB = "job"
+"""Of ``--stop-before``: the end of the job, as without it."""
 FILES_TRIED = 3
 
 
@@ -70,7 +73,8 @@ class StopRequest:
         """
         if not (stop_before or signal_name or file or end_takes):
             return None
-        limit_s = seconds_of("--stop-before", stop_before) if stop_before else job_left_s()
+        given = stop_before != OF_JOB and stop_before
+        limit_s = seconds_of("--stop-before", stop_before) if given else job_left_s()
         if limit_s is None:
             raise UsageError(
                 "When does the time of the program end? Give --stop-before, as 2h; without it, "
@@ -89,7 +93,7 @@ class StopRequest:
             number = signal.Signals[f"SIG{word}"]
         return cls(
             limit_s=limit_s,
-            limit_by=BY_OPTION if stop_before else BY_JOB,
+            limit_by=BY_OPTION if given else BY_JOB,
             signal=number,
             file=Path(file).resolve() if file else None,
             end_s=seconds_of("--end-takes", end_takes) if end_takes else None,
@@ -182,7 +186,7 @@ class KeptFree:
         """Return what is known: by option, from the last run of the program, or assumed."""
         kept = cls()
         if last is not None and last.end_seen_s is not None:
-            end_s = RESERVE * last.end_seen_s + FLOOR_S
+            end_s = RESERVE * (last.end_seen_s + (last.written_after_s or 0.0)) + FLOOR_S
             kept = replace(kept, end_s=end_s, end_by=LEARNT)
         if last is not None and last.lag_seen is not None:
             kept = replace(kept, lag=max(LAG, last.lag, last.lag_seen), lag_by=LEARNT)

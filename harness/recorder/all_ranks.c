@@ -113,7 +113,7 @@ static int be_heard(int tag) {
   MPI_Status status;
   name_job(notice.job, sizeof notice.job);
   int64_t until = system_now() + PATIENCE_NS, pause = 500000;
-  for (;; rest(pause), pause = pause < 50000000 ? pause * 2 : pause) {
+  for (;; rest(pause), pause = pause < 500000000 ? pause * 2 : pause) {
     read_board(take_notice, &notice);
     if (*notice.token) break;
     if (system_now() < until) continue;

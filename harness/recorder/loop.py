@@ -15,7 +15,7 @@ import ctypes
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -212,21 +212,20 @@ class LoopRecorder:
     def _write(self) -> None:
         """Write the run file; collective."""
         communicator, notes = self._communicator, self._notes
-        finished = communicator.allgather(notes.numbers)
-        why = missing_iterations(finished, communicator.allgather(notes.raised))
-        calls, whole, lost = no_records(), notes.numbers, 0
+        agreed = AgreedIterations.of(notes.numbers, notes.raised, self._started, communicator)
+        why, kept = agreed.why_missing, agreed.kept
+        calls, lost = no_records(), 0
         if self._records is not None:
             calls, lost = self._records.calls(), self._records.lost
-            whole = notes.numbers[: bisect_right(notes.ends, self._records.until_ns)]
-        lost = communicator.allreduce(lost)
-        if lost:
-            finished = communicator.allgather(whole)
+        if lost := communicator.allreduce(lost):
+            until_ns = 1 << 63 if self._records is None else self._records.until_ns
+            whole = notes.numbers[: bisect_right(notes.ends, until_ns)]
+            kept = done_by_all(whole, agreed.begun, communicator)
             why = f"{lost:,} records found no room in memory; iterations before that are kept"
-        kept = sorted(set(finished[0]).intersection(*finished[1:]))
-        if not kept:
+        if not kept.size:
             raise UsageError(
                 "No iteration was finished on all ranks, so there is nothing to write."
-                if all(finished)
+                if all(communicator.allgather(bool(notes.numbers)))
                 else "No iteration was recorded on some rank, so there is nothing to write."
             )
         if why and communicator.rank == 0:
@@ -237,7 +236,7 @@ class LoopRecorder:
         names = list(dict.fromkeys(name for own in every for name in own))[len(PHASES) :]
         run = self._rank_run(recording, kept, names)
         lacks = {"failure": why} if why else {}
-        write_run_as(self._name, self._header(len(kept), lacks, lost), [[run]], communicator)
+        write_run_as(self._name, self._header(kept.size, lacks, lost), [[run]], communicator)
 
     def _counts(self) -> dict[str, Any]:
         """Return what the recorder counted in the loop; nothing where it sees no MPI calls."""
@@ -254,12 +253,12 @@ class LoopRecorder:
             "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
         }
 
-    def _rank_run(self, recording: Recording, kept: list[int], names: list[str]) -> RankRun:
+    def _rank_run(self, recording: Recording, kept: NDArray[np.intp], names: list[str]) -> RankRun:
         """Return what this rank recorded.
 
         Parameters
         ----------
-        kept : list of int
+        kept : int array, shape (iteration,)
             Iterations that all ranks finished.
         names : list of str
             The program's own phases, those of all ranks.
@@ -270,7 +269,7 @@ class LoopRecorder:
         bodies = bodies_of_loop(spans, regions, notes.called, recording, names)
         sent = None
         if self._records is not None:
-            sent = self._records.sent(self._communicator, len(kept))
+            sent = self._records.sent(self._communicator, kept.size)
             if sent is None:
                 why_not = "a rank sends to too many others to count them"
                 bodies = replace(bodies, events=None, events_left_out=why_not)
@@ -321,7 +320,7 @@ class LoopNotes:
     regions: list[tuple[int, int]] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
 
-    def borders(self, kept: list[int]) -> NDArray[np.int64]:
+    def borders(self, kept: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return where iterations begin, and where the last one ends.
 
         The time of any other iteration counts to the one before it; before the first and after the
@@ -329,7 +328,7 @@ class LoopNotes:
 
         Parameters
         ----------
-        kept : list of int
+        kept : int array, shape (iteration,)
             Iterations that all ranks finished, ascending.
 
         Returns
@@ -340,30 +339,80 @@ class LoopNotes:
         return np.append(np.array(self.begins)[at], self.ends[at[-1]])
 
 
-def missing_iterations(finished: list[list[int]], raised_on: list[dict[int, str]]) -> str:
-    """Say which iterations are not in the file, and why; empty if all are.
+MAX_NAMED = 5
+"""Iterations that raised which are named with the error."""
 
-    Parameters
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedIterations:
+    """Which iterations are in the file.
+
+    Ranks tell each other sums over ranks, a number for each iteration: none gets what each of the
+    others did.
+
+    Attributes
     ----------
-    finished : list of list of int
-        Iterations that each rank finished, counted from 0.
-    raised_on : list of dict of int to str
-        Iterations that raised on each rank, and the errors.
-
+    kept : int array, shape (iteration,)
+        Those that all ranks finished, counted from 0 among those that began.
+    begun : int
+        The most that any rank began.
+    why_missing : str
+        Which are not in the file, and why; empty if all are.
     """
-    clauses = []
-    for number in sorted(set().union(*raised_on)):
-        ranks = [rank for rank, each in enumerate(raised_on) if number in each]
-        errors = ", ".join(sorted({raised_on[rank][number] for rank in ranks}))
-        clauses.append(
-            f"iteration {number} raised {errors} on {named_ranks(ranks, len(raised_on))}"
-        )
-    if len(clauses) > 5:
-        clauses[5:] = [f"{len(clauses) - 5} further iterations raised"]
-    begun = [len(done) + len(each) for done, each in zip(finished, raised_on, strict=True)]
-    if min(begun) < max(begun):
-        clauses.append(f"the ranks began {min(begun)} to {max(begun)} iterations")
-    return "; ".join([*clauses, "iterations that all ranks finished are kept"] if clauses else [])
+
+    kept: NDArray[np.intp]
+    begun: int
+    why_missing: str
+
+    @classmethod
+    def of(
+        cls, finished: Sequence[int], raised: Mapping[int, str], begun: int, communicator: Any
+    ) -> AgreedIterations:
+        """Agree on the iterations of all ranks; collective.
+
+        Parameters
+        ----------
+        finished : sequence of int
+            Those that this rank finished.
+        raised : mapping of int to str
+            Those that raised on this rank, and the errors.
+        begun : int
+            How many it began.
+        """
+        counts = communicator.allgather(begun)
+        most = max(counts)
+        failed = np.flatnonzero(counted_on_ranks(list(raised), most, communicator))
+        named = failed[:MAX_NAMED].tolist()
+        errors_on = communicator.allgather({at: raised[at] for at in named if at in raised})
+        clauses = []
+        for number in named:
+            ranks = [rank for rank, errors in enumerate(errors_on) if number in errors]
+            errors = ", ".join(sorted({errors_on[rank][number] for rank in ranks}))
+            clauses.append(
+                f"iteration {number} raised {errors} on {named_ranks(ranks, len(counts))}"
+            )
+        if failed.size > MAX_NAMED:
+            clauses.append(f"{failed.size - MAX_NAMED} further iterations raised")
+        if min(counts) < most:
+            clauses.append(f"the ranks began {min(counts)} to {most} iterations")
+        if clauses:
+            clauses.append("iterations that all ranks finished are kept")
+        kept = done_by_all(finished, most, communicator)
+        return cls(kept=kept, begun=most, why_missing="; ".join(clauses))
+
+
+def counted_on_ranks(
+    iterations: Sequence[int], begun: int, communicator: Any
+) -> NDArray[np.integer[Any]]:
+    """Return on how many ranks iterations are among some, shape (begun,); collective."""
+    mine = np.zeros(begun, np.int32)
+    mine[list(iterations)] = 1
+    return np.asarray(communicator.allreduce(mine))
+
+
+def done_by_all(iterations: Sequence[int], begun: int, communicator: Any) -> NDArray[np.intp]:
+    """Return the iterations that are among those of all ranks; collective."""
+    return np.flatnonzero(counted_on_ranks(iterations, begun, communicator) == communicator.size)
 
 
 class LoopRecords:

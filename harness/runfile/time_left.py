@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +28,8 @@ KEY = "time_left"
 """Its key in what a header says of an attached program."""
 NOTE = "time-left.json"
 """The file in a raw folder."""
+MAX_CONVERSION_S = 600.0
+"""Records that are read later are read by another command."""
 Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
@@ -163,6 +166,9 @@ class TimeUse:
         Iterations that began after it was told.
     end_seen_s : float or None
         Time from the end of the last iteration to that of the program, without a checkpoint.
+    written_after_s : float or None
+        Time from the end of the program until its records were read and its run file was begun;
+        None if that was no part of the job.
     """
 
     began_utc_s: float
@@ -184,6 +190,7 @@ class TimeUse:
     status: int | None = None
     lag_seen: Count | None = None
     end_seen_s: Amount | None = None
+    written_after_s: Amount | None = None
 
     @property
     def left_s(self) -> float:
@@ -282,6 +289,16 @@ def read_time_use(folder: Path) -> TimeUse | None:
         return time_use_of({KEY: parse_json(read_text(folder / NOTE))})
     except (OSError, ValueError, DataError):
         return None
+
+
+def time_use_to_keep(folder: Path) -> TimeUse | None:
+    """Read the note of a program that has ended, for its run file; None if there is none."""
+    use = read_time_use(folder)
+    if use is None or use.status is None:
+        return use
+    after_s = time.time() - use.began_utc_s - use.at_s
+    is_in_job = 0.0 <= after_s <= MAX_CONVERSION_S
+    return replace(use, written_after_s=after_s if is_in_job else None)
 
 
 def time_use_of(attached: Mapping[str, Any]) -> TimeUse | None:

@@ -8,8 +8,9 @@ import os
 import re
 import signal
 import socket
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -43,7 +44,7 @@ from hindmost.harness.attach.program import (
     run_program,
 )
 from hindmost.harness.launch import assigned_rank, check_size
-from hindmost.harness.recorder.build import OBJECT, recorder_library
+from hindmost.harness.recorder.build import OBJECT, one_at_a_time, recorder_library
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
@@ -65,6 +66,8 @@ JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
 """Variables that tell what one launcher started from what another did."""
 PATIENCE_S = 10.0
 """How long a rank waits for the first one to prepare; then it does so itself."""
+PAUSE_S, MAX_PAUSE_S = 0.01, 0.5
+"""Between the first two looks whether it has; each pause is twice the one before."""
 
 EXAMPLES = """\
 examples:
@@ -155,7 +158,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-before",
         default="",
         metavar="TIME",
-        help="time after which the program must have ended, as 2h (the end of its job)",
+        help="time after which the program must have ended, as 2h; or job: at the end of its "
+        "job (default with another of these options)",
     )
     stop.add_argument(
         "--signal", default="", metavar="NAME", help="tell it by this signal to rank 0, as USR1"
@@ -298,12 +302,28 @@ def print_environment(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def await_first(settings: Path) -> None:
+    """Wait until the first rank has prepared; of a node one process at a time looks for it.
+
+    Thousands of ranks would keep a parallel file system busy. The others wait for a lock, which
+    takes no look.
+    """
+    deadline, pause_s = time.monotonic() + PATIENCE_S, PAUSE_S
+    lock = Path(tempfile.gettempdir()) / f"hindmost-{os.getuid()}-{settings.stem}.lock"
+    with ExitStack() as stack:
+        with suppress(OSError):  # without a lock each looks
+            stack.enter_context(one_at_a_time(lock))
+        while not settings.exists() and time.monotonic() < deadline:
+            time.sleep(pause_s)
+            pause_s = min(2.0 * pause_s, MAX_PAUSE_S)
+        lock.unlink(missing_ok=True)
+
+
 def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
     """Become the program, on a rank that is not the first; the first prepares and converts."""
     settings = settings_path(arguments, rank if arguments.inject else 0)
-    deadline = time.monotonic() + PATIENCE_S
-    while not arguments.inject and not settings.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    if not arguments.inject:
+        await_first(settings)
     try:
         first, _, _ = settings.read_text().partition("\n")
         library = Path(first.removeprefix(f"{LIBRARY} "))

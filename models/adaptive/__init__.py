@@ -4,7 +4,7 @@
 the time of a cycle from machine and application.
 """
 
-from hindmost.models.adaptive.checkpoints import CheckpointCost
+from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, due, optimum_s
+from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import make
 from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.ahead.checkpoints import CheckpointDecision, due, optimum_s
 from hindmost.models.ahead.intervals import Ratios
 from hindmost.models.ahead.next_iterations import NextIterations, TimeLeft, time_left
 from hindmost.models.results import LEVEL, Prediction

@@ -46,7 +46,7 @@ def continue_series(
     Parameters
     ----------
     points : float64 array, shape (point,)
-        At least 3, ascending.
+        At least 2, ascending.
     values : float64 array, shape (kernel, point)
         Above 0.
     at : float
@@ -95,7 +95,7 @@ def three_parts(
     relative = parts[:-1] / values[:, :, None] * values[:, -1, None, None]
     best = np.full(values.shape[0], np.inf)
     growth = np.zeros(values.shape[0])
-    for count in (1, 2, 3):
+    for count in range(1, min(points.size, 3) + 1):
         for chosen in map(list, combinations(range(3), count)):
             basis, triangle = np.linalg.qr(relative[:, :, chosen])
             along = basis.sum(axis=1)  # the wanted relative value is 1 at every point

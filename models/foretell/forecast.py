@@ -12,8 +12,9 @@ from hindmost.errors import DataError
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import interval_widths, weigh
 
-LEAST_POINTS = 4
-"""Points of a kernel: three to learn from and one to hold out."""
+LEAST_POINTS = 2
+"""Points of a kernel. From four on, the last ones are held out; with fewer, other kernels say which
+candidates do well, or all count alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,7 +78,7 @@ def foretell(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]
     Raises
     ------
     DataError
-        A kernel of fewer than 4 points, a value that is not above 0, or a target that is not
+        A kernel of fewer than 2 points, a value that is not above 0, or a target that is not
         beyond the points.
     """
     parts = [trials_of(each, at) for each in experiment]

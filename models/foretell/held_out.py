@@ -56,7 +56,7 @@ def hold_out(
     points : float64 array, shape (point,)
         Ascending, above 0.
     values : float64 array, shape (kernel, point)
-        Above 0, NaN where a kernel has no measurement; at least 4 of each kernel.
+        Above 0, NaN where a kernel has no measurement; at least 2 of each kernel.
     at : float
         Beyond all points.
     recent : float64 array, shape (kernel,), optional

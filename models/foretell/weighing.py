@@ -66,10 +66,11 @@ def weigh(trials: Trials) -> Weighed:
     there = trials.distance > 0.0
     sizes = np.minimum(np.abs(trials.errors), LARGEST_ERROR)
     own = np.where(there[..., None], np.log(sizes + FLOOR), 0.0).sum(axis=1)
-    mean = own / there.sum(axis=1, keepdims=True)
-    others = mean.shape[0] - 1
-    pooled = (mean.sum(axis=0) - mean) / max(others, 1)
-    expected = own + min(POOLED, others) * pooled
+    count = there.sum(axis=1, keepdims=True)
+    mean = own / np.maximum(count, 1)
+    others = (count > 0).sum() - (count > 0)
+    pooled = (mean.sum(axis=0) - mean) / np.maximum(others, 1)
+    expected = own + np.minimum(POOLED, others) * pooled
     # After a change, what was measured before it says nothing: those that need it are left out, as
     # are lines that fall to zero before the target.
     without = (trials.recent[:, None] < REACH) | ~np.isfinite(trials.predicted)
@@ -99,7 +100,8 @@ def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
     # Errors of slopes grow with the distance.
     farther = np.maximum(trials.ahead[:, None] / np.where(there, trials.distance, 1.0), 1.0)
     size = np.log(farther * np.abs(weighed.off) + LEAST_ERROR)
-    own = np.nanmean(size, axis=1)
+    own = np.where(there, size, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    own[~there.any(axis=1)] = -np.inf
     apart = (
         np.where(weighed.weights > 0.0, trials.predicted, 0.0) - weighed.predicted[:, None]
     ) ** 2

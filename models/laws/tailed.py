@@ -27,6 +27,8 @@ FEWEST_IN_TAIL = 10
 LEAST_TIMES = 5
 LARGEST_SHARE = 0.1
 """Of the values in a tail."""
+MOST_OFTEN = 0.9
+"""Share of the values in a tail that becomes more frequent."""
 DESCRIBED = 0.23
 """Cramer-von Mises statistic up to which a generalised Pareto law describes excesses: about its 1 %
 limit if both parameters are fitted (V. Choulakian and M. A. Stephens, 2001)."""
@@ -90,15 +92,19 @@ class TailedLaw:
         """Return the law's quantiles at standard normal quantiles."""
         return np.interp(z, self.z, self.x)
 
-    def capped(self) -> TailedLaw:
-        """Return the law without values that exceed the largest recorded one."""
-        return TailedLaw(
-            z=self.z,
-            x=np.minimum(self.x, self.largest),
-            largest=self.largest,
-            tail=None,
-            size=self.size,
-        )
+    def rarer(self, factor: float) -> TailedLaw:
+        """Return the law of which values in the tail are more or less frequent by a factor.
+
+        Such as of work that takes so much of its time: detours come by the clock, and last as long.
+        """
+        if self.tail is None or factor == 1.0:
+            return self
+        share = self.tail.share
+        then = min(factor * share, MOST_OFTEN)
+        beyond = special.ndtr(-self.z)
+        inside = then + (beyond - share) * (1.0 - then) / (1.0 - share)
+        z = -special.ndtri(np.where(beyond <= share, beyond * then / share, inside))
+        return replace(self, z=z, tail=replace(self.tail, share=then))
 
 
 def fit_tail(excess: Values) -> tuple[float, float]:

@@ -46,6 +46,7 @@ LOST_TO = {
 }
 """What people read of the time that is lost to each factor."""
 WORK, INJECTED_NOISE, OUTSIDE = "work", "injected noise", "outside iterations"
+NO_CORE = "time without a core"
 PARTS = {
     WORK: "own work, the mean of all ranks",
     INJECTED_NOISE: "detours added on purpose, the mean of all ranks",
@@ -55,6 +56,8 @@ PARTS = {
     LOST_TO["transfer"]: "messages and calls of MPI, and cores that ranks lose there "
     "(POP: transfer)",
     LOST_TO["communication"]: "time in MPI that the run cannot divide",
+    NO_CORE: "ranks were ready to run and had none, as the kernel counts it for the whole run; "
+    "taken from the other parts in proportion to their size, as it is not known when",
     OUTSIDE: "before the first, after the last and between iterations: restarts, or the program "
     "around its inner loop",
 }

@@ -21,7 +21,7 @@ MOST = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detours:
-    """A law of noise: at most one detour of each rank in each body.
+    """A law of noise: at most one detour of each rank in each body, or detours by the clock.
 
     Attributes
     ----------
@@ -31,19 +31,28 @@ class Detours:
         Of a detour in a body.
     exponential : bool
         Whether lengths follow an exponential law; else all are alike.
+    per_s : float or None
+        Detours a second of work, in place of the probability; lengths are exponential.
     """
 
     length_s: float
     probability: float = 1.0
     exponential: bool = False
+    per_s: float | None = None
 
     @property
     def mean_s(self) -> float:
         """Mean time of detours of a rank in a body, in seconds."""
         return self.length_s * self.probability
 
-    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
-        """Draw the detours: shape (iteration, rank), seconds."""
+    def draw(
+        self, random: np.random.Generator, shape: tuple[int, int], work_s: Times | float = 0.0
+    ) -> Times:
+        """Draw the detours: shape (iteration, rank), seconds; `work_s` is their work."""
+        if self.per_s is not None:
+            # The sum of n exponential lengths follows a gamma law of shape n.
+            count = random.poisson(np.broadcast_to(self.per_s * np.asarray(work_s), shape))
+            return np.asarray(self.length_s * random.standard_gamma(count))
         lengths = random.exponential(self.length_s, shape) if self.exponential else self.length_s
         return np.where(random.random(shape) < self.probability, lengths, 0.0)
 

@@ -2,8 +2,9 @@
 
 A body (iteration) is divided into segments: the own work before each of its events and after the
 last. The time of a segment is a typical one, the median of all bodies at the same place in the
-restart cycle with the same events, and a deviation from it. Deviations of a segment follow one law
-(`hindmost.models.laws.tailed`). They are drawn from correlated standard normal scores: that of
+restart cycle with the same events, a lasting difference of its rank (its imbalance), and a
+deviation from both. Deviations of a segment follow one law (`hindmost.models.laws.tailed`). They
+are drawn from correlated standard normal scores: that of
 segment s of body k on rank p is::
 
     z = sqrt(a) R_p + sqrt(1 - a) (sqrt(b) N_ks + sqrt(1 - b) O_pks)
@@ -45,6 +46,9 @@ SURE = 0.1
 """Probability that ranks differ by more than is assumed of them."""
 FEW_RANKS = 8
 """Recorded ranks below which how ranks differ is not known well."""
+ORDINARY = 0.05
+"""Standard deviation, as a share of the work, by which equal cores may differ all the time: few
+ranks alone would allow any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +61,11 @@ class LocalWork:
     node : int array, shape (rank,)
         Node of every recorded rank.
     typical : float64 array, shape (iteration, segment), seconds
-        Undisturbed work.
+        Undisturbed work, the mean over ranks.
+    level : float64 array, shape (rank, segment), seconds
+        By how much the undisturbed work of a rank is above it all the time.
     deviation : float64 array, shape (iteration, rank, segment), seconds
-        Recorded work less the typical one.
+        Recorded work less both.
     laws : tuple of TailedLaw
         Of the deviations of each segment.
     dependence : Dependence
@@ -68,6 +74,7 @@ class LocalWork:
     program: Program
     node: Nodes
     typical: Times
+    level: Times
     deviation: Times
     laws: tuple[TailedLaw, ...]
     dependence: Dependence
@@ -99,15 +106,16 @@ class LocalWork:
         """By how much ranks may differ all the time: a standard deviation, in seconds a body.
 
         The upper end of what the recorded ranks allow, if their differences are normal: few ranks
-        leave much open. 0 for one.
+        leave much open, but what cores ordinarily differ by, or these ranks do. 0 for one.
         """
         from scipy import special  # not waited for by commands that fit nothing
 
-        means_s = self.deviation.sum(axis=2).mean(axis=0)
-        if means_s.size < 2:
+        levels_s = self.level.sum(axis=1)
+        if levels_s.size < 2:
             return 0.0
-        free = means_s.size - 1
-        return float(means_s.std(ddof=1) * np.sqrt(free / special.chdtri(free, 1.0 - SURE)))
+        free, sd_s = levels_s.size - 1, float(levels_s.std(ddof=1))
+        upper_s = float(sd_s * np.sqrt(free / special.chdtri(free, 1.0 - SURE)))
+        return min(upper_s, max(sd_s, ORDINARY * self.body_s))
 
     @property
     def samples(self) -> int:
@@ -153,13 +161,15 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
     work = segments_of(program)
     typical = np.median(work, axis=1)
     for rows in alike(program):
-        typical[rows] = np.median(work[rows], axis=(0, 1))
-    deviation = work - typical[:, None, :]
+        typical[rows] = np.median(work[rows], axis=0).mean(axis=0)
+    level = np.median(work - typical[:, None, :], axis=0)
+    deviation = work - typical[:, None, :] - level
     deviation[np.abs(deviation) < RESOLUTION_S] = 0.0
     return LocalWork(
         program=program,
         node=np.unique(node, return_inverse=True)[1].astype(np.intp),
         typical=typical,
+        level=level,
         deviation=deviation,
         # All have one tail.
         laws=tuple(fit_together([deviation[:, :, each] for each in range(deviation.shape[2])])),

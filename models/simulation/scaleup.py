@@ -62,8 +62,8 @@ class Case:
     noise : float
         Factor of the deviations.
     noise_scales : bool
-        Whether deviations are in proportion to the work, but for those in the tail; else they last
-        as long as recorded.
+        Whether deviations are in proportion to the work, but for those in the tail, which last as
+        long as recorded; else all do.
     detours : Detours or None
         Noise in addition.
     depth : int or None
@@ -72,19 +72,25 @@ class Case:
         Whether reductions progress while ranks work.
     capped : bool
         Whether no deviation exceeds the largest recorded one.
-    apart_s : float
-        Standard deviation of what ranks differ by all the time, in addition, in seconds a body.
+    apart_s : float or None
+        Standard deviation of what ranks differ by all the time, in seconds a body, drawn in place
+        of the recorded differences; None: those, from the first recorded rank to the last.
     """
 
     latency: Times
     work: float = 1.0
     noise: float = 1.0
-    noise_scales: bool = False
+    noise_scales: bool = True
     detours: Detours | None = None
     depth: int | None = None
     progress: bool = True
     capped: bool = False
-    apart_s: float = 0.0
+    apart_s: float | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is no noise."""
+        return self.noise == 0.0 and self.detours is None
 
     def deviations(self, drawn: Times, laws: Sequence[TailedLaw]) -> Times:
         """Return the deviations of a case from those that were drawn."""
@@ -263,13 +269,16 @@ def own_work(
         Deviations from the typical work.
     """
     own = case.work * work.typical[rows, None, :] + case.deviations(drawn, laws)
+    ranks = own.shape[1]
+    if case.apart_s is None:
+        own += case.work * work.level[np.arange(ranks) * work.level.shape[0] // ranks]
     if case.detours is not None:
-        shape = rows.size, own.shape[1]
-        own[:, :, 0] += case.detours.draw(generator((*seed, OF_DETOURS)), shape)
+        random, shape = generator((*seed, OF_DETOURS)), (rows.size, ranks)
+        own[:, :, 0] += case.detours.draw(random, shape, own.sum(axis=2))
     if case.apart_s:
-        drawn_s = case.apart_s * generator((*seed, OF_RANK)).standard_normal(own.shape[1])
-        own[:, :, 0] = np.maximum(own[:, :, 0] + case.work * drawn_s, 0.0)
-    return np.asarray(own)
+        drawn_s = case.apart_s * generator((*seed, OF_RANK)).standard_normal(ranks)
+        own[:, :, 0] += case.work * drawn_s
+    return np.maximum(own, 0.0)
 
 
 def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[np.intp]]:

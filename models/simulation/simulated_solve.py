@@ -1,8 +1,12 @@
-"""What a solve would take on other ranks: a time with an interval, and what the time consists of.
+"""What a solve would take on other ranks, on a quiet machine and with noise.
 
 The interval has 90 % of replicas, in which laws and work are drawn anew, times the change by
 any of the scenarios: what recorded numbers may be taken for where a run cannot say. All simulations
 of one solve have common random numbers, whatever is changed.
+
+Detours come by the clock: of work that takes a tenth of the time they are ten times as rare, and
+last as long; what deviates less is in proportion to the work. A scenario has both by the iteration,
+as recorded.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.results import replica_interval
+from hindmost.models.laws.tailed import TailedLaw
+from hindmost.models.results import Prediction, replica_interval
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import LocalWork, generator
 from hindmost.models.simulation.network import NodeNetwork
@@ -31,20 +36,23 @@ from hindmost.models.simulation.scaleup import (
 Times = NDArray[np.float64]
 
 WIDEST = 10.0
-"""Ratio of the ends of an interval, from which on no time is predicted."""
+"""Ratio of the ends of an interval, from which on it is said what to record."""
 MISSES = 0.25
-"""Error of the simulation on the recorded ranks, from which on no time is predicted."""
+"""Error of the simulation on the recorded ranks, from which on the laws do not describe them."""
 OF_LAWS = 1 << 20
 """Stream of the draws of laws."""
 
 
 CAPPED = "recorded noise"
 """The scenario in which no deviation exceeds the largest recorded one."""
+BY_ITERATION = "noise by the iteration"
+"""The scenario in which deviations come and last as recorded, however short an iteration is."""
 QUIET = (
     "quiet",
     *(f"quiet, {each} network" for each in ("cheap", "costly")),
     *(f"quiet, {each} work" for each in ("less", "more")),
     *(f"quiet, {each} quartile" for each in ("lower", "upper")),
+    *(f"quiet, ranks {each}" for each in ("alike", "unlike")),
 )
 """Readings without noise, which makes nothing faster: no interval begins below all of them."""
 PARTS = ("no network", "undisturbed", *QUIET)
@@ -83,16 +91,13 @@ class Target:
 
 
 def scenarios_of(
-    change: Change, target: Target, quartiles: tuple[float, float], costs: CostScenarios
+    change: Change, target: Target, work: LocalWork, costs: CostScenarios
 ) -> dict[str, Case]:
     """Return the cases of a change: the typical one, its scenarios, and what it consists of.
 
-    Parameters
-    ----------
-    quartiles : tuple of float
-        Of the undisturbed work, over its median. Deviations that change do so from any of these.
+    Deviations that change do so from any quartile of the undisturbed work.
     """
-    factor = target.work
+    factor, quartiles = target.work, work.quartiles
     slow = 1.0 / change.every_speed
     typical = Case(
         latency=costs.typical,
@@ -114,11 +119,12 @@ def scenarios_of(
         "cheap network": replace(typical, latency=costs.low if noisy else costs.alone),
         "costly network": replace(typical, latency=costs.high),
         CAPPED: replace(typical, capped=True),
-        "noise in proportion": replace(typical, noise_scales=True),
         "less work": replace(typical, work=slow * factor.low),
         "more work": replace(typical, work=slow * factor.high),
         "lower quartile": replace(typical, work=lower),
         "upper quartile": replace(typical, work=upper),
+        "ranks alike": replace(typical, apart_s=0.0),
+        "ranks unlike": replace(typical, apart_s=work.apart_s),
         "no network": replace(typical, latency=nothing, capped=True),
         "undisturbed": replace(typical, latency=nothing, noise=0.0, detours=None),
         "quiet": quiet,
@@ -128,6 +134,8 @@ def scenarios_of(
         "quiet, more work": replace(quiet, work=slow * factor.high),
         "quiet, lower quartile": replace(quiet, work=quartiles[0] * typical.work),
         "quiet, upper quartile": replace(quiet, work=quartiles[1] * typical.work),
+        "quiet, ranks alike": replace(quiet, apart_s=0.0),
+        "quiet, ranks unlike": replace(quiet, apart_s=work.apart_s),
     }
 
 
@@ -139,9 +147,9 @@ class SimulatedSolve:
     ----------
     ranks, nodes : int
     recorded_ranks : int
-    seconds, low_s, high_s : float
-        The interval has the replicas and all scenarios. `high_s` is infinite if the noise has no
-        mean.
+    quiet, noisy : Prediction
+        On a machine without noise, and with that of the change. Intervals have the replicas and all
+        scenarios.
     replicas_s, capped_s : float64 array, shape (replica,), seconds
         Of the typical scenario, and of that in which no deviation exceeds the largest recorded one.
     scenarios_s : mapping of str to float
@@ -157,6 +165,9 @@ class SimulatedSolve:
         Simulated on the recorded ranks; without noise if the change has none.
     recorded_s : float
         Recorded, or replayed without noise: what `check_s` should be.
+    on_tail : bool
+        Whether the noise has no mean, so that its rarest detours decide. The time is then that with
+        no detour longer than the longest recorded one.
     target : Target
     case : Case
         The typical scenario.
@@ -165,9 +176,8 @@ class SimulatedSolve:
     ranks: int
     nodes: int
     recorded_ranks: int
-    seconds: float
-    low_s: float
-    high_s: float
+    quiet: Prediction
+    noisy: Prediction
     replicas_s: Times
     capped_s: Times
     scenarios_s: Mapping[str, float]
@@ -178,8 +188,29 @@ class SimulatedSolve:
     samples: int
     check_s: float
     recorded_s: float
+    on_tail: bool
     target: Target
     case: Case
+
+    @property
+    def predicted(self) -> Prediction:
+        """The answer with the noise of the change, which may be none."""
+        return self.quiet if self.case.quiet else self.noisy
+
+    @property
+    def seconds(self) -> float:
+        """The predicted time."""
+        return self.predicted.seconds
+
+    @property
+    def low_s(self) -> float:
+        """The least time of its interval."""
+        return self.predicted.low_s
+
+    @property
+    def high_s(self) -> float:
+        """The most time of its interval."""
+        return self.predicted.high_s
 
     @property
     def as_recorded_s(self) -> float:
@@ -187,20 +218,9 @@ class SimulatedSolve:
         return self.scenarios_s[CAPPED]
 
     @property
-    def quiet_s(self) -> tuple[float, float, float]:
-        """The time with equal work and no noise, and its least and most by all readings."""
-        every = [self.scenarios_s[name] for name in QUIET]
-        return self.scenarios_s["quiet"], min(every), max(every)
-
-    @property
-    def shown_s(self) -> float:
-        """The typical time, or that with recorded noise if only that is known."""
-        return self.as_recorded_s if self.limited else self.seconds
-
-    @property
     def noise_s(self) -> float:
-        """What noise adds to that time, waiting for others included."""
-        return self.shown_s - self.work_s - self.network_s - self.outside_s
+        """What noise adds to the time, waiting for others included."""
+        return max(self.seconds - self.work_s - self.network_s - self.outside_s, 0.0)
 
     @property
     def miss(self) -> float:
@@ -208,33 +228,25 @@ class SimulatedSolve:
         return self.check_s / self.recorded_s - 1.0
 
     @property
-    def on_tail(self) -> bool:
-        """Whether the noise has no mean, so that its rarest detours decide."""
-        return not np.isfinite(self.high_s)
-
-    @property
-    def limited(self) -> bool:
-        """Whether only the time with noise no worse than recorded can be told."""
-        return self.on_tail or self.wide
-
-    @property
     def missed(self) -> bool:
-        """Whether the laws do not describe the run, so that nothing can be told."""
+        """Whether the laws do not describe the run."""
         return abs(self.miss) > MISSES
 
     @property
-    def open(self) -> bool:
-        """Whether only the interval counts."""
-        return self.limited or self.missed
-
-    @property
     def wide(self) -> bool:
-        """Whether the interval is too wide for a single number to mean anything."""
+        """Whether the interval is so wide that more should be recorded."""
         return self.high_s > WIDEST * self.low_s
 
     def doubted(self, low: float, high: float) -> SimulatedSolve:
-        """Return it with an interval wider by factors of the time that its program may have."""
-        return replace(self, low_s=self.low_s * low, high_s=self.high_s * high)
+        """Return it with intervals wider by factors of the time that its program may have."""
+        return replace(
+            self, quiet=widened(self.quiet, low, high), noisy=widened(self.noisy, low, high)
+        )
+
+
+def widened(found: Prediction, low: float, high: float) -> Prediction:
+    """Return a prediction with the ends of its interval multiplied."""
+    return replace(found, low_s=low * found.low_s, high_s=high * found.high_s)
 
 
 def simulate_solves(
@@ -276,7 +288,7 @@ def simulate_solves(
         scenarios_of(
             change,
             target,
-            work.quartiles,
+            work,
             costs_on(
                 program.costs,
                 recorded,
@@ -291,19 +303,12 @@ def simulate_solves(
     ]
     names = list(scenarios[0])
     every = [case for each in scenarios for case in each.values()]
-    middle_s = simulate(work, target.placement, every, seed=(seed, 0))
+    often = target.work.typical
+    laws = rarer(work.laws, often)
+    middle_s = simulate(work, target.placement, every, seed=(seed, 0), laws=laws)
     middle_s = middle_s.reshape(len(changes), len(names))
-    alike_s = simulate(
-        work,
-        target.placement,
-        [
-            replace(each["typical"], apart_s=apart_s)
-            for apart_s in (0.0, work.apart_s)
-            for each in scenarios
-        ],
-        seed=(seed, 0),
-        dependence=replace(work.dependence, persistent=0.0),
-    ).reshape(2, len(changes))
+    iterating = [replace(each["typical"], noise_scales=False) for each in scenarios]
+    by_iteration_s = simulate(work, target.placement, iterating, seed=(seed, 0))
     drawn_s = np.empty((replicas, 2, len(changes)))
     for replica in range(replicas):
         drawn_s[replica] = simulate(
@@ -311,10 +316,10 @@ def simulate_solves(
             target.placement,
             [each[name] for name in ("typical", CAPPED) for each in scenarios],
             seed=(seed, replica + 1),
-            laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
+            laws=rarer(work.redrawn(generator((seed, replica + 1, OF_LAWS))), often),
         ).reshape(2, len(changes))
     # A simulation without noise rests on no law: it is held to a replay without noise.
-    kinds = sorted({float(change.noise > 0.0) for change in changes})
+    kinds = sorted({0.0, *(float(change.noise > 0.0) for change in changes)})
     checks_s = simulate(
         work,
         recorded,
@@ -326,9 +331,10 @@ def simulate_solves(
     found = []
     for number, change in enumerate(changes):
         noisy = float(change.noise > 0.0)
-        there = replayed[noisy]
+        there, quiet = replayed[noisy], replayed[0.0]
+        quiet_check_s = checked[0.0] + quiet.total_s - quiet.iterating_s
         by_name = dict(zip(names, middle_s[number].tolist(), strict=True))
-        by_name["ranks alike"], by_name["ranks unlike"] = alike_s[:, number].tolist()
+        by_name[BY_ITERATION] = float(by_iteration_s[number])
         found.append(
             solve_of(
                 work,
@@ -340,6 +346,7 @@ def simulate_solves(
                 outside_s=outside_s,
                 check_s=checked[noisy] + there.total_s - there.iterating_s,
                 recorded_s=there.total_s,
+                quiet_miss=quiet.total_s / max(quiet_check_s, 1e-12),
             )
         )
     return found
@@ -356,6 +363,7 @@ def solve_of(
     outside_s: float,
     check_s: float,
     recorded_s: float,
+    quiet_miss: float,
 ) -> SimulatedSolve:
     """Put simulated times together.
 
@@ -363,43 +371,65 @@ def solve_of(
     ----------
     scenarios_s : mapping of str to float
         Without the time outside the bodies, as the replicas.
+    quiet_miss : float
+        As `recorded_s` over `check_s`, without noise.
     """
-    typical_s = scenarios_s["typical"]
-    drawn = np.append(drawn_s, typical_s)
+    case_s = scenarios_s["typical"]
+    endless = work.tail_index >= 1.0 and case.noise > 0.0  # the noise has no mean
+    typical_s = scenarios_s[CAPPED] if endless else case_s
     ratios = [
-        each / typical_s for name, each in scenarios_s.items() if name not in (*PARTS, CAPPED)
+        each / case_s
+        for name, each in scenarios_s.items()
+        if name not in (*PARTS, CAPPED, BY_ITERATION)
     ]
-    low_s, high_s = replica_interval(drawn)
+    low_s, high_s = replica_interval(np.append(drawn_s, case_s))
     low_s, high_s = min(low_s, scenarios_s[CAPPED]) * min(ratios), high_s * max(ratios)
+    high_s = max(high_s, scenarios_s[BY_ITERATION])
+    quiet = [scenarios_s[name] for name in QUIET]
     least = (*QUIET, *(name for name in scenarios_s if name not in PARTS))
     low_s = max(low_s, min(scenarios_s[name] for name in least))
     # What is outside the bodies stays as recorded, is work as theirs is, or grows as they do.
-    grown = typical_s / max(check_s - outside_s, 1e-12)
-    outside = sorted(outside_s * each for each in (1.0, target.work.typical, grown))
-    outside_s *= target.work.typical
-    # The simulation misses the recorded ranks by as much as it may miss others.
+    before_s = max(check_s - outside_s, 1e-12)
+    typical_outside_s = outside_s * target.work.typical
     miss = recorded_s / check_s if check_s > 0.0 else 1.0
-    endless = work.tail_index >= 1.0 and case.noise > 0.0  # the noise has no mean
+
+    def predicted(middle_s: float, low_s: float, high_s: float, miss: float) -> Prediction:
+        # The simulation misses the recorded ranks by as much as it may miss others.
+        grown = middle_s / before_s
+        outside = sorted(outside_s * each for each in (1.0, target.work.typical, grown))
+        return Prediction(
+            seconds=middle_s + typical_outside_s,
+            low_s=(low_s + outside[0]) * min(miss, 1.0),
+            high_s=(high_s + outside[-1]) * max(miss, 1.0),
+        )
+
+    quiet_s = predicted(scenarios_s["quiet"], min(quiet), max(quiet), quiet_miss)
+    noisy_s = predicted(typical_s, low_s, high_s, miss)
     return SimulatedSolve(
         ranks=target.placement.ranks,
         nodes=target.placement.nodes,
         recorded_ranks=work.program.ranks,
-        seconds=typical_s + outside_s,
-        low_s=(low_s + outside[0]) * min(miss, 1.0),
-        high_s=np.inf if endless else (high_s + outside[-1]) * max(miss, 1.0),
-        replicas_s=drawn_s + outside_s,
-        capped_s=capped_s + outside_s,
-        scenarios_s={name: each + outside_s for name, each in scenarios_s.items()},
+        quiet=quiet_s,
+        noisy=replace(noisy_s, low_s=min(max(noisy_s.low_s, quiet_s.low_s), noisy_s.seconds)),
+        replicas_s=drawn_s + typical_outside_s,
+        capped_s=capped_s + typical_outside_s,
+        scenarios_s={name: each + typical_outside_s for name, each in scenarios_s.items()},
         work_s=scenarios_s["undisturbed"],
         network_s=max(scenarios_s[CAPPED] - scenarios_s["no network"], 0.0),
-        outside_s=outside_s,
-        beyond=max(typical_s - scenarios_s[CAPPED], 0.0) / (typical_s + outside_s),
+        outside_s=typical_outside_s,
+        beyond=max(typical_s - scenarios_s[CAPPED], 0.0) / (typical_s + typical_outside_s),
         samples=work.samples,
         check_s=check_s,
         recorded_s=recorded_s,
+        on_tail=endless,
         target=target,
         case=case,
     )
+
+
+def rarer(laws: Sequence[TailedLaw], factor: float) -> list[TailedLaw]:
+    """Return laws of which the tail is more or less frequent."""
+    return [law.rarer(factor) for law in laws]
 
 
 def refuse_change(work: LocalWork, change: Change) -> None:

@@ -44,14 +44,15 @@ from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.programs import AttachedProgram
 from hindmost.analysis.runs.sides import Case
-from hindmost.analysis.runs.straggler import RepeatedCulprit
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
+from hindmost.analysis.show.facts import RepeatedCulprit
 from hindmost.analysis.whatif.advice import Advice
 from hindmost.analysis.whatif.balance import Rebalanced
 from hindmost.analysis.whatif.gains import RunOutcome
 from hindmost.analysis.whatif.prediction import SolvePrediction
 from hindmost.analysis.whatif.traces import TraceReplay
+from hindmost.analysis.whatif.within import JobForecast
 from hindmost.harness.verbs.doctor import Diagnosis
 from hindmost.harness.verbs.predict_adaptive import MeshChoice
 from hindmost.jobs.collection import Collected
@@ -103,6 +104,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "runs": list[RunOutcome | Rebalanced | TraceReplay],
         "predictions": list[SolvePrediction] | UNSET,
         "advice": Advice | UNSET,
+        "jobs": list[JobForecast] | UNSET,
     },
     "scale": {
         "source": str,

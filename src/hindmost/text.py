@@ -92,6 +92,16 @@ def choose(choices: Iterable[object], given: object = "") -> str:
     return f"{f'did you mean {either(near)}? ' if near else ''}choose {either(names)}"
 
 
+def capital(words: str) -> str:
+    """Begin a sentence with a capital."""
+    return words[:1].upper() + words[1:]
+
+
+def small(words: str) -> str:
+    """Continue a sentence."""
+    return words[:1].lower() + words[1:]
+
+
 # Values with units.
 
 
@@ -130,20 +140,40 @@ def with_unit(value: float, units: tuple[tuple[str, float], ...], zeros: str = "
     zeros : str
         ``#`` writes 1.50 as a measured value, and the empty text 1.5 as an exact one.
     """
+    return " ".join(_number_and_unit(value, units, zeros))
+
+
+def _number_and_unit(
+    value: float, units: tuple[tuple[str, float], ...], zeros: str = "#"
+) -> tuple[str, str]:
+    """Return a value and its unit as `with_unit` writes them."""
     if not math.isfinite(value):
-        return f"{value:g} {units[0][0]}"
+        return f"{value:g}", units[0][0]
     # What is rounded to 1000 of a unit is written as 1 of the next one.
     sign, size = next((each for each in units if abs(value) >= 0.9995 * each[1]), units[-1])
     scaled = value / size
     # No digit after the point, and none lost before it.
-    return f"{scaled:.0f} {sign}" if abs(scaled) >= 99.95 else f"{scaled:{zeros}.3g} {sign}"
+    return f"{scaled:.0f}" if abs(scaled) >= 99.95 else f"{scaled:{zeros}.3g}", sign
 
 
 def seconds(value_s: float) -> str:
     """Write a time: ``15.5 ms``, ``7.82 h``."""
+    return " ".join(_seconds(value_s))
+
+
+def _seconds(value_s: float) -> tuple[str, str]:
+    """Return the number and the unit of a time."""
     if MANY_S <= abs(value_s) < math.inf:
-        return with_unit(value_s, LONGER)
-    return "0 s" if value_s == 0.0 else with_unit(value_s, SECONDS)
+        return _number_and_unit(value_s, LONGER)
+    return ("0", "s") if value_s == 0.0 else _number_and_unit(value_s, SECONDS)
+
+
+def seconds_range(low_s: float, high_s: float) -> str:
+    """Write a range of times: ``1.20 to 3.00 ms``; one time if its ends read the same."""
+    low, high = _seconds(low_s), _seconds(high_s)
+    if low == high:
+        return " ".join(high)
+    return f"{low[0] if low[1] == high[1] else ' '.join(low)} to {' '.join(high)}"
 
 
 def unbroken(text: str) -> str:
@@ -186,6 +216,12 @@ def percent(share: float, decimals: int | None = 1) -> str:
         Digits after the point; None for those that the number has, as for a level of 97.5 %.
     """
     return f"{_percent(share, decimals, '')} %"
+
+
+def percent_range(low: float, high: float, decimals: int | None = 1) -> str:
+    """Write a range of shares in percent: ``12 to 15 %``; one if its ends read the same."""
+    first, last = (_percent(share, decimals, "") for share in (low, high))
+    return f"{last} %" if first == last else f"{first} to {last} %"
 
 
 def signed_percent(

@@ -1,4 +1,4 @@
-"""A loop that makes more calls than the budget holds: what is kept, on the recorder with a stub of MPI."""
+"""What is kept of a loop that makes more calls than the budget holds, with a stub of MPI."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_sums_and_counts_are_those_of_all_calls(stub: Path, tmp_path: Path, at: 
 
 
 def test_the_budget_holds_however_long_a_program_runs(stub: Path, tmp_path: Path) -> None:
-    """Iterations come to be counted in larger units, each of which has its number and its passes."""
+    """Iterations are summed in larger and larger units, which have their number and size."""
     iterations = 200_000
     raw = recorded(stub, tmp_path, str(iterations))
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET

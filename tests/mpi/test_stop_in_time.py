@@ -76,7 +76,9 @@ def test_a_program_is_told_by_signal_file_and_answer(
         assert use.lag_seen is not None
     assert (uses[0].end_s, uses[0].end_by) == (3.0, GIVEN)
     assert uses[1].end_by == LEARNT
-    assert uses[1].end_s == pytest.approx(RESERVE * (uses[0].end_seen_s or 0.0) + FLOOR_S)
+    # The program may have left several run files, the last of which counts.
+    after_s = (uses[0].end_seen_s or 0.0) + (uses[0].written_after_s or 0.0)
+    assert RESERVE * after_s + FLOOR_S <= uses[1].end_s < 10.0
     assert uses[1].lag == max(LAG, uses[0].lag_seen or 0)
 
 
@@ -116,9 +118,7 @@ def test_the_loop_of_time_steps_is_known_while_the_program_runs(
     page = PairsPage(tmp_path / "0")
     environment = {**os.environ, **variables(library, settings), STATUS: str(status)}
     status.touch()
-    process = subprocess.Popen(
-        [stops, "5"], env=environment, cwd=tmp_path
-    )
+    process = subprocess.Popen([stops, "5"], env=environment, cwd=tmp_path)
     watcher, deadline_s = LoopWatcher(page), time.monotonic() + PATIENCE_S
     try:
         # Until marks are made at all pairs, some of the first iterations are missed.

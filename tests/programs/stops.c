@@ -1,5 +1,6 @@
 /* Steps for ever, with a set-up loop before and an inner loop in each, until the step after the one in which it is told
- * to stop: by SIGUSR1, by the file STOP in its folder, or as it asks. Every 10th step writes 2 MB. stops [MILLISECONDS] */
+ * to stop: by SIGUSR1 (1), by the file STOP in its folder (2), or as it asks (4). Every 10th step writes 2 MB.
+ * stops [MILLISECONDS [WAYS, added]] */
 #include "hindmost.h"
 #include <fcntl.h>
 #include <mpi.h>
@@ -39,7 +40,7 @@ static void write_output(int rank) {
 
 int main(int argc, char **argv) {
   double ms = argc > 1 ? atof(argv[1]) : 20.0;
-  int rank, step = 0, ways = 0, more = 2;
+  int rank, step = 0, ways = 0, more = 2, heeded = argc > 2 ? atoi(argv[2]) : 7;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sigaction(SIGUSR1, &(struct sigaction){.sa_handler = take, .sa_flags = SA_RESTART}, NULL);
@@ -48,7 +49,7 @@ int main(int argc, char **argv) {
     step++;
     solve(3, ms);
     if (step % 10 == 0) write_output(rank);
-    int any, mine = signalled | 2 * !access("STOP", F_OK) | 4 * HINDMOST_SHOULD_STOP();
+    int any, mine = (signalled | 2 * !access("STOP", F_OK) | 4 * HINDMOST_SHOULD_STOP()) & heeded;
     MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
     ways |= any;
     more -= ways != 0;

@@ -25,15 +25,14 @@ from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_b
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.finding import MOST_SHOWN
-from hindmost.analysis.runs.first_screen import capital
-from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS
 from hindmost.models.significance import p_words
-from hindmost.text import percent, quantity, signed_percent
+from hindmost.text import capital, percent, quantity, signed_percent
 
 HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
 
@@ -128,7 +127,7 @@ def judge_nights(study: HistoryStudy) -> Judgement:
     return Judgement(grade="fair", text=f"The data are usable with care. {first}{left}.")
 
 
-def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
+def history_conclusions(study: HistoryStudy) -> list[Stated]:
     """Return the changes of the last days, those of the highest timers only."""
     return [
         of_change(finding, group.commits, study.since)
@@ -150,7 +149,7 @@ def no_change(study: HistoryStudy) -> str:
     return f"{'. '.join(words)}."
 
 
-def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
+def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
     """Return what a change costs."""
     judged, change = finding.judged, finding.change
     series, delta = judged.series, change.after - change.before
@@ -161,8 +160,8 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
             certainty = Certainty.OPEN
             seen = f"seen, not confirmed: {change.progress}"
     badge = change_badge(judged, change, since)
-    return Conclusion(
-        title=named(series.name),
+    return Stated(
+        quantity=named(series.name),
         text=f"{change_sentence(finding).removeprefix(f'{named(series.name)}: ')}.",
         remedy=commits_to_inspect(commits),
         cost_s=delta if series.unit == "s" else 0.0,

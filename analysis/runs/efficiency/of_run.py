@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached, is_cached
+from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -18,7 +19,7 @@ from hindmost.harness.runfile.all_ranks import profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI, INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.efficiencies import OUTSIDE, Computation, Efficiencies
+from hindmost.models.ranks.efficiencies import NO_CORE, OUTSIDE, PARTS, Computation, Efficiencies
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
@@ -139,7 +140,11 @@ def where_time_goes(run: Run, whole: Efficiencies) -> dict[str, float]:
         spent = float(profiles_of(run)[:, :, at].sum()) if run.reduced else spent
         injected_s = spent / run.header.ranks
     parts_s = whole.parts_s(run.solve_time_s, injected_s)
-    return {name: part_s for name, part_s in parts_s.items() if part_s > 0.0}
+    waited = core_wait(run)
+    share = waited.share if waited is not None and waited.matters else 0.0
+    parts_s = {name: (1.0 - share) * part_s for name, part_s in parts_s.items()}
+    parts_s[NO_CORE] = share * sum(whole.parts_s(run.solve_time_s, injected_s).values())
+    return {name: parts_s[name] for name in PARTS if parts_s.get(name, 0.0) > 0.0}
 
 
 def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:

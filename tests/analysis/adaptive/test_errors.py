@@ -21,7 +21,7 @@ from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.adaptive.checkpoints import young_s
+from hindmost.models.ahead.checkpoints import young_s
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(0.0, 0.0))
 

@@ -228,6 +228,195 @@ JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
 </testcase></testsuite></testsuites>
 """
 
+REFRAME_COLUMNS = (
+    *("result", "job_completion_time", "descr", "environ", "jobid", "modules", "name"),
+    *("num_tasks", "partition", "triad_value", "triad_unit", "triad_ref", "triad_lower_thres"),
+    *("triad_upper_thres", "took_value", "took_unit", "took_ref", "took_lower_thres"),
+    *("took_upper_thres", "short_name", "system", "unique_name"),
+)
+
+
+def perflog(*lines: dict[str, str], name: str = "stream %size=1") -> str:
+    """Return a log of ReFrame."""
+    usual = {
+        "result": "pass",
+        "descr": "",
+        "environ": "gnu",
+        "jobid": "5040",
+        "modules": "",
+        "name": name,
+        "num_tasks": "1",
+        "partition": "cpu",
+        "triad_value": "123.4",
+        "triad_unit": "MB/s",
+        "triad_ref": "100",
+        "triad_lower_thres": "-0.1",
+        "triad_upper_thres": "None",
+        "took_value": "1.5",
+        "took_unit": "s",
+        "took_ref": "1",
+        "took_lower_thres": "-0.5",
+        "took_upper_thres": "0.5",
+        "short_name": "stream_2a14991b",
+        "system": "blake",
+        "unique_name": "stream_0",
+    }
+    rows = ["|".join({**usual, **each}[name] for name in REFRAME_COLUMNS) for each in lines]
+    return "\n".join(["|".join(REFRAME_COLUMNS), *rows]) + "\n"
+
+
+def reframe_report() -> dict[str, Any]:
+    """Return a report of a session of ReFrame with two tests, of which one failed."""
+    usual = {
+        "environ": "gnu",
+        "system": "blake",
+        "partition": "cpu",
+        "job_completion_time_unix": 1795917285.06,
+        "fail_phase": None,
+    }
+    values = {
+        "blake:cpu:triad": [123.4, 100, -0.1, None, "MB/s", "pass"],
+        "blake:cpu:took": [1.5, 0, None, None, "s", "pass"],
+    }
+    return {
+        "session_info": {"data_version": "4.2", "hostname": "login1", "version": "4.10.4"},
+        "runs": [
+            {
+                "num_cases": 2,
+                "testcases": [
+                    {**usual, "result": "pass", "name": "stream %size=1", "perfvalues": values},
+                    {
+                        **usual,
+                        "result": "fail",
+                        "fail_phase": "sanity",
+                        "name": "bad",
+                        "perfvalues": {},
+                    },
+                ],
+            }
+        ],
+        "restored_cases": [],
+    }
+
+
+def talp(*, older: bool = False) -> dict[str, Any]:
+    """Return what TALP writes of a program with two regions."""
+    region = {
+        "numMpiRanks": 4,
+        "elapsedTime": 2_500_000_000,
+        "usefulTime": 9_000_000_000,
+        "mpiTime": 1_000_000_000,
+        "instructions": 0,
+        "parallelEfficiency": 0.9,
+        "mpiLoadBalance": 0.92,
+        "ompParallelEfficiency": 0.0,
+    }
+    head = {"dlbVersion": "3.5.0", "timestamp": "2026-11-20T03:00:12+0100"}
+    if older:
+        return {**head, "popMetrics": [{"name": "Global", **region}, {"name": "solve", **region}]}
+    return {**head, "Application": {"Global": region, "solve": region}}
+
+
+def ramble() -> dict[str, Any]:
+    """Return results of two experiments of Ramble, of which one failed."""
+    figures = [
+        {
+            "name": "Total Time",
+            "value": "12.5",
+            "units": "s",
+            "fom_type": {"name": "TIME", "better_direction": "LOWER"},
+        },
+        {"name": "Solver", "value": "AMG", "units": ""},
+    ]
+    merit = {
+        "name": "Figure of Merit",
+        "value": 2.5e6,
+        "units": "",
+        "fom_type": {"name": "FOM", "better_direction": "HIGHER"},
+    }
+    contexts = [
+        {"name": "null", "display_name": "null", "foms": figures},
+        {"name": "setup", "display_name": "setup", "foms": [merit]},
+    ]
+    return {
+        "experiments": [
+            {"name": "amg.problem1.n4", "RAMBLE_STATUS": "SUCCESS", "CONTEXTS": contexts},
+            {"name": "amg.problem1.n8", "RAMBLE_STATUS": "FAILED", "CONTEXTS": []},
+        ]
+    }
+
+
+CRITERION_LINES = "\n".join(
+    json.dumps(each)
+    for each in (
+        {
+            "reason": "benchmark-complete",
+            "id": "sum/10",
+            "unit": "ns",
+            "iteration_count": [10, 20, 30],
+            "measured_values": [10.0, 40.0, 90.0],
+        },
+        {"reason": "benchmark-complete", "id": "sum/20", "median": {"estimate": 4.0, "unit": "us"}},
+        {"reason": "group-complete", "group_name": "sum"},
+    )
+)
+GO_TEXT = """goos: linux
+goarch: amd64
+pkg: example.org/fast
+cpu: AMD EPYC
+BenchmarkSum/10-8   \t 1000000\t         1.000 ns/op\t      16 B/op\t       0 allocs/op
+BenchmarkSum/10-8   \t 1000000\t         2.000 ns/op\t      16 B/op\t       0 allocs/op
+BenchmarkSum/10-8   \t 1000000\t         9.000 ns/op\t      16 B/op\t       0 allocs/op
+BenchmarkCopy \t     500\t    200000 ns/op\t  5000.00 MB/s
+PASS
+ok  \texample.org/fast\t1.500s
+"""
+CATCH = """<?xml version="1.0" encoding="UTF-8"?>
+<Catch2TestRun name="sums" rng-seed="1" catch2-version="3.5.0">
+  <TestCase name="adds" filename="sums.cpp" line="5">
+    <BenchmarkResults name="fib 20" samples="100" resamples="100000" iterations="7">
+      <mean value="1500" lowerBound="1490" upperBound="1510" ci="0.95"/>
+      <standardDeviation value="100" lowerBound="90" upperBound="110" ci="0.95"/>
+      <outliers variance="0.1" lowMild="0" lowSevere="0" highMild="1" highSevere="0"/>
+    </BenchmarkResults>
+    <BenchmarkResults name="fib 90" samples="100" resamples="100000" iterations="7">
+      <failed message="out of time"/>
+    </BenchmarkResults>
+  </TestCase>
+</Catch2TestRun>
+"""
+
+
+def jmh() -> list[dict[str, Any]]:
+    """Return results of JMH: a rate of two forks, and sampled times."""
+    return [
+        {
+            "jmhVersion": "1.37",
+            "benchmark": "org.Sum.add",
+            "mode": "thrpt",
+            "params": {"size": "10"},
+            "primaryMetric": {
+                "score": 12.0,
+                "scoreError": 0.5,
+                "scoreUnit": "ops/ms",
+                "rawData": [[11.0, 12.0], [13.0]],
+            },
+            "secondaryMetrics": {},
+        },
+        {
+            "jmhVersion": "1.37",
+            "benchmark": "org.Sum.wait",
+            "mode": "sample",
+            "primaryMetric": {
+                "score": 3.0,
+                "scoreUnit": "us/op",
+                "rawDataHistogram": [[[[3.0, 7]]]],
+            },
+            "secondaryMetrics": {},
+        },
+    ]
+
+
 WRITTEN: dict[str, str] = {
     "nightly": json.dumps({**night(), **night(case="failed_np2", passed=False, timers={})}),
     "google-benchmark": json.dumps(
@@ -244,6 +433,14 @@ WRITTEN: dict[str, str] = {
     "asv": json.dumps(asv()),
     "github-action-benchmark": json.dumps(action(2.5, [1.0, 4.0, 2.0])),
     "tests": JUNIT,
+    "reframe-perflog": perflog({"job_completion_time": "2026-11-20T03:00:12+01:00"}),
+    "reframe-report": json.dumps(reframe_report()),
+    "talp": json.dumps(talp()),
+    "ramble": json.dumps(ramble()),
+    "criterion": CRITERION_LINES,
+    "go-bench": GO_TEXT,
+    "jmh": json.dumps(jmh()),
+    "catch2": CATCH,
     "csv": TABLE,
 }
 """A file of every format that is text."""

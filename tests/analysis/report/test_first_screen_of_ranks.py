@@ -77,19 +77,21 @@ def test_a_loss_in_an_interval_is_shown_at_its_estimate(
     assert float(estimate[0]) == pytest.approx(float(gauge[0][0]), abs=0.1)
 
 
-def test_ranks_on_too_few_cores_get_one_remedy(
+def test_on_too_few_cores_the_program_s_own_fault_comes_first(
     tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:
-    alike[:, 2] *= 2.0
+    """Where the quickest iterations show it; else no figure of the scheduler leads."""
+    scheduler = "waiting times measure the operating system's scheduler: repeat with at most 2 rank"
     shared = replace(own, environment={"machine": {"host": "büro", "cores": 2}})
-    html = page_of(tmp_path, shared, of_work(alike))
-    said = words(html)
-    assert said.startswith(
-        "4 ranks shared 2 cores, so waiting times measure the operating system's scheduler: repeat "
-        "with at most 2 ranks on a node."
-    )
-    assert "costs" not in said.partition("The data")[0]
-    assert "At face value, all in doubt</summary>" in html
+    equal = words(page_of(tmp_path, shared, of_work(alike)))
+    assert equal.startswith(f"4 ranks shared 2 cores, so {scheduler}")
+    assert "At face value, all in doubt" in equal
+    alike[:, 2] *= 2.0
+    (tmp_path / "unequal").mkdir()
+    said = words(page_of(tmp_path / "unequal", shared, of_work(alike)))
+    assert re.match(r"Unequal work costs 37 % of the time \(30\.0 ms\): rank 2 works 2\.0 ", said)
+    assert "4 ranks shared 2 cores. Waiting times measure the" in said
+    assert "At face value" not in said
 
 
 def test_a_slow_exchange_is_the_slowest_iteration_and_what_its_events_show_first(
@@ -153,6 +155,26 @@ def test_a_slow_node_of_a_run_is_named(
 ) -> None:
     alike[:, 2:] *= 1.2
     said = words(page_of(tmp_path, own, of_work(alike) | {"host": ["a", "a", "b", "b"]}))
-    assert (
-        "Node b: its 2 ranks work 1.20 times as long as those of other nodes (medians), and" in said
-    )
+    node = "Node b is the straggler: its 2 ranks work 1.20 times as long as those of other nodes"
+    assert f"{node} (medians); waiting for it costs" in said
+
+
+def test_repeats_tell_the_program_from_the_machine(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the page as in `show`: the work of a rank is more in each of the repeats, or is not."""
+    slow = alike.copy()
+    slow[:, 1] *= 1.5
+    said = {
+        "works longer than the others in all 3 runs: the program": [slow, slow, slow],
+        "is slower in 1 of 3 runs: the machine, not the program": [alike, slow, alike],
+    }
+    program = {"attached": {"name": "app"}}
+    for number, (sentence, works) in enumerate(said.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        values = [of_work(work * (1.0 + 1e-3 * at)) for at, work in enumerate(works)]
+        html = words(page_of(folder, replace(own, spec={**own.spec, **program}), *values))
+        assert f"Rank 1 {sentence}" in html
+        assert main(["show", str(folder / "runs")]) == 0
+        assert f"Rank 1 {sentence}" in " ".join(capsys.readouterr().out.split())

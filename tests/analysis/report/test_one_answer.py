@@ -22,7 +22,7 @@ from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.text import seconds
+from hindmost.text import percent, seconds
 
 Work = NDArray[np.float64]
 
@@ -191,6 +191,11 @@ def test_every_number_that_two_verbs_print_is_one(
             **{name: each[name] for name in sizes},
             **{name: whole.get(name) for name in ("load_balance", "transfer", "max_local_s")},
         )  # fmt: skip
+        for fact in each["facts"]:
+            if fact["quantity"] == "Unequal work":
+                number = int(fact["subject"].removeprefix("rank "))
+                put(each["file"], "facts", culprit=number, cost=fact["cost_s"])
+                put(each["file"], "facts", share=fact["share"])
     for each in (run for program in show["programs"] for run in program["runs"]):
         lost_s = each["imbalance"] * each["solve_time_s"]
         put(each["file"], "program", time=each["solve_time_s"], imbalance=lost_s)
@@ -236,5 +241,9 @@ def test_every_number_that_two_verbs_print_is_one(
                 assert main(["report", file, "--out", str(page)]) == 0
                 said = first_screen(page.read_text())
                 assert ("ank 1 works 1.50 times as long" in said) == unequal_work
+                if unequal_work:
+                    (share,) = questions["share"].values()
+                    costs = f"waiting for it costs (at most )?{percent(share, 0)} of the time"
+                    assert re.search(costs, said)
     asked = sum(len(numbers) > 1 for questions in told.values() for numbers in questions.values())
     assert asked > 8 * len(files)

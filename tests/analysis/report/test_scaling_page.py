@@ -55,4 +55,4 @@ def test_the_first_screen_draws_the_kernel_with_the_largest_share(study: Scaling
     assert re.search(r"solve \(\d+ % at the target\)", picture.html)
     assert "halo (" not in picture.html  # over another parameter
     assert '["target",' in picture.html
-    assert page.conclusions[0].title == "Growth of solve"
+    assert page.conclusions[0].quantity == "Growth of solve"

@@ -19,8 +19,10 @@ from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import Finding, Severity, Topic
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.programs import attached_programs
+from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.show.facts import RecurringWork
+from hindmost.analysis.show.phrases import text
 from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
@@ -115,7 +117,12 @@ def write(tmp_path: Path, header: Header) -> Any:
 
 def story(run: Run) -> tuple[AttachedRun, str]:
     (program,) = attached_programs([run])
-    return program.runs[0], "\n".join(program.lines())
+    return program.runs[0], lines_of(program)
+
+
+def lines_of(program: AttachedProgram) -> str:
+    """Return the sentences, a line for each paragraph."""
+    return "\n".join(program.lines()).replace("\n      ", " ")
 
 
 def test_how_many_solves_and_where_their_time_goes(write: Any) -> None:
@@ -219,9 +226,9 @@ def test_a_disturbed_run_is_to_be_repeated_first(
     """A note is not: the quickest iterations, which are all alike, show who has more work."""
     run = write((30.0, 45.0, 30.5), spec={"failure": ""})
     (program,) = attached_programs([run], [finding(code, severity, "busy", run.path)])
-    assert remedy in program.lines()[-1]
-    text = "\n".join(program.lines())
-    assert text.count("busy") == (severity == "error")
+    assert remedy in lines_of(program).splitlines()[-1]
+    text = lines_of(program)
+    assert text.lower().count("busy") == (severity == "error")
     assert "Rank 1 is the straggler" in text
 
 
@@ -233,7 +240,7 @@ def test_a_disturbance_that_cannot_explain_a_straggler_is_no_doubt(
     waited = {"core_wait": 1e-3 * np.array([0.0, waited_ms, 0.0])}
     run = write((30.0, 45.0, 30.5), spec={"failure": ""}, values=waited)
     (program,) = attached_programs([run], [finding("cores-taken", "note", "busy", run.path)])
-    text = "\n".join(program.lines())
+    text = lines_of(program)
     assert ("Rank 1 is the straggler" in text) != doubted
     assert (program.runs[0].straggler is None) == doubted
     assert ("Up to 56 % of that may be waiting for a core." in text) == doubted
@@ -291,9 +298,11 @@ def test_sweeps_that_alternate_on_all_ranks_are_said_once_with_their_size(write:
     sweeps = [(slice(0, None, 2), rank, 8.0 + rank) for rank in range(3)]
     found, _ = story(write(values=meeting(*sweeps)))
     assert found.straggler is None
-    assert found.recurring() == [
-        "every 2nd iteration (0, 2, … 118) is 8.00 us to 10.0 us longer on ranks 0, 1, 2: 600 us"
-    ]
+    said = [text(fact) for fact in found.facts if isinstance(fact, RecurringWork)]
+    (first,) = (each.partition(". The program")[0] for each in said)
+    assert first == (
+        "Every 2nd iteration (0, 2, … 118) is 8.00 to 10.0 us longer on ranks 0, 1, 2: 600 us"
+    )
 
 
 def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any) -> None:
@@ -320,7 +329,7 @@ def test_work_that_may_be_waiting_is_said_with_it(write: Any) -> None:
     run = write((30.0, 31.0, 30.5))
     polls = finding("polling", "error", "15 % of the time lies between calls", run.path)
     (program,) = attached_programs([run], [polls])
-    said = " ".join("\n".join(program.lines()).split())
+    said = " ".join(lines_of(program).split())
     assert "halo exchange. But 15 % of the time lies between calls." in said
     assert said.count("lies between calls") == 1
 
@@ -353,7 +362,7 @@ def test_the_worst_finding_is_acted_on_first(
     found = [finding(code, severity, code, run.path) for code, severity in codes.items()]
     named = [replace(each, advice=f"look at {each.code}") for each in found]
     (program,) = attached_programs([run], named)
-    assert f"Next: look at {first}" in program.lines()[-1]
+    assert f"Next: look at {first}" in lines_of(program).splitlines()[-1]
 
 
 def test_a_blocking_solver_is_sent_to_the_replay(write: Any) -> None:

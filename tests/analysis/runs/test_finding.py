@@ -15,8 +15,8 @@ from tests.conftest import ROOT, alone_values, run_values
 
 from hindmost.analysis.runs import check
 from hindmost.analysis.runs.finding import Finding, Topic, cautions, text_of_all
-from hindmost.analysis.runs.first_screen import headline_of, judge_data
-from hindmost.analysis.show.conclusion import Certainty, Conclusion
+from hindmost.analysis.runs.first_screen import doubted, headline_of, judge_data
+from hindmost.analysis.show.facts import Certainty, Stated, ordered
 from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -258,22 +258,25 @@ def test_models_that_a_run_contradicts_are_marked(apart: Path, told: Told) -> No
     assert "below the measured time" in marked["cramer"]
 
 
-def test_a_headline_has_the_cause_before_the_figure_where_a_finding_is_the_cause() -> None:
+def test_a_disturbance_takes_nothing_from_what_the_quickest_iterations_show() -> None:
     taken = "ranks waited for a core 87 % of the time"
-    found = [replace(finding("cores-taken", "x.h5"), severity="error", text=taken)]
-    lost = Conclusion(
-        title="Noise",
+    found = [replace(finding("cores-taken", "x.h5", Topic.TIMES), severity="error", text=taken)]
+    lost = Stated(
+        quantity="Noise",
         text="",
-        brief=f"{taken} (8.70 s)",
+        brief="iterations differ",
         cost_s=9.0,
         share=0.9,
-        certainty=Certainty.DOUBTFUL,
-        basis="",
+        topics=(Topic.TIMES,),
+        files=("x.h5",),
     )
-    figure = "at face value, noise costs 90 % of the time (9.00 s)"
-    assert headline_of([lost], None, found) == f"{taken}: {figure}."
-    other = replace(lost, brief="rank 1 has 1.50 times the mean work")
-    assert headline_of([other], None, found) == f"{figure}: {other.brief}."
+    own = replace(lost, quantity="Unequal work", cost_s=2.0, share=0.2, steady=True, leads=True)
+    first, second = (doubted(fact, found) for fact in ordered([lost, own]))
+    assert (first.quantity, first.certainty) == ("Unequal work", Certainty.MEASURED)
+    assert (second.quantity, second.certainty) == ("Noise", Certainty.DOUBTFUL)
+    costs = "unequal work costs 20 % of the time (2.00 s): iterations differ."
+    assert headline_of([first, second], None, found) == costs
+    assert headline_of([second], None, found).startswith("at face value, noise costs 90 %")
 
 
 def test_findings_of_several_files_are_one_text() -> None:

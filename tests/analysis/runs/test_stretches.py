@@ -17,13 +17,15 @@ import hindmost
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.report.ranks_page import ranks_page
-from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
+from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
+from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of
+from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
+from hindmost.analysis.show.phrases import text
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
@@ -121,8 +123,9 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     before = "between left in step (a.c:20) and sum in step (a.c:30)"
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
-    assert extra_words(stretches_of(run), 2) == f" 100 % of its extra work lies {before}."
-    assert growth_words(run, stretches_of(run), 0.0, disturbed=False) == ""
+    where, share = place_of_extra(stretches_of(run), 2)
+    assert (where, round(share, 3)) == (before, 1.0)
+    assert growth_of_work(run, stretches_of(run)) is None
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
@@ -186,16 +189,16 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     work[:, :, 1] = 1e-3
     work[:, 0, 1] = np.linspace(3.4e-3, 9.2e-3, BODIES)
     run = run_of(tmp_path, own_header, work)
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=False)
+    said = grown(run, 0.01, disturbed=False)
     assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
     assert "grows from 4.3" in said
-    assert not growth_words(run, stretches_of(run), 1e3, disturbed=False)
+    assert not grown(run, 1e3, disturbed=False)
     # Of a disturbed run only what doubles in the quickest iterations is said without a doubt.
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=True)
+    said = grown(run, 0.01, disturbed=True)
     assert said.endswith(" an iteration, perhaps through a disturbance.")
     work[:, 2, 1] = work[:, 0, 1] = np.linspace(3.4e-3, 2e-2, BODIES)
     run = run_of(folder_in(tmp_path), own_header, work)
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=True)
+    said = grown(run, 0.01, disturbed=True)
     assert said.startswith("Work of ranks 0, 2 between left in step (a.c:20) and sum in step (a.c")
     assert said.endswith(" an iteration.")
 
@@ -206,7 +209,7 @@ def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: He
     whole = work.sum(axis=2)
     waits = whole.max(axis=1, keepdims=True) - whole
     run = run_of(tmp_path, own_header, work, waits, alike=True)
-    said = growth_words(run, stretches_of(run), 0.01, disturbed=False)
+    said = grown(run, 0.01, disturbed=False)
     assert re.fullmatch(r"Work of rank 0 between .* grows from 4\.3\d ms to 8\.2\d ms .*", said)
     page = tmp_path / "page.html"
     assert main(["report", str(run.path), "--out", str(page)]) == 0
@@ -266,33 +269,26 @@ def test_a_delay_is_named_in_its_stretch_where_others_disturb_the_run(
     taken = Finding(
         file="", code="cores-taken", severity="error", text="", advice="", doubts=(Topic.TIMES,)
     )
-    places = stretches_of(run)
-    found = AttachedRun(
-        run=run,
-        attached={},
-        verdict=verdict_of(run),
-        stretches=places,
-        findings=(taken,),
-    )
+    said = {type(fact): text(fact) for fact in facts_of(run, [taken])}
     ends = ["left in step (a.c:20)", "sum in step (a.c:30)"]
     where = f"between {ends[1 - stretch]} and {ends[stretch]}"
     if kind == "none":
-        assert found.straggler is None
+        assert verdict_of(run).straggler is None
     if kind in ("none", "constant"):
-        assert found.grown() == []
+        assert GrowingWork not in said
     if kind != "every":
-        assert found.recurring() == []
+        assert RecurringWork not in said
     if kind == "constant":
-        assert found.straggler == rank
-        assert found.who().startswith(f"Rank {rank} is the straggler: it works ")
-        assert "times as long as the others (median) in the quickest iterations" in found.who()
-        assert f"of its extra work lies {where}." in found.who()
+        assert verdict_of(run).straggler == rank
+        assert said[UnequalWork].startswith(f"Rank {rank} is the straggler: it works ")
+        assert "times as long as the others (median) in the quickest" in said[UnequalWork]
+        assert f"of its extra work lies {where}." in said[UnequalWork]
+        assert isinstance(facts_of(run, [taken])[0], UnequalWork)
     elif kind == "every":
-        (said,) = found.recurring()
-        assert said.startswith("every 10th iteration (9, 19, … 119) is ")
-        assert f"longer on rank {rank}, {where}: " in said
+        assert said[RecurringWork].startswith("Every 10th iteration (9, 19, … 119) is ")
+        assert f"longer on rank {rank}, {where}: " in said[RecurringWork]
     elif kind == "growing":
-        assert found.grown()[0].startswith(f"Work of rank {rank} {where} grows from ")
+        assert said[GrowingWork].startswith(f"Work of rank {rank} {where} grows from ")
 
 
 def test_without_contexts_there_is_no_place(
@@ -300,9 +296,16 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert extra_words((), 0) == growth_words(run, (), 0.0, disturbed=False) == ""
+    assert place_of_extra((), 0) == ("", 0.0)
+    assert growth_of_work(run, ()) is None
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())
+
+
+def grown(run: Run, least_s: float, *, disturbed: bool) -> str:
+    """Return what is said of work that grows."""
+    found = growing_work(run, stretches_of(run), least_s, disturbed=disturbed)
+    return "".join(map(text, found))
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ import argparse
 import os
 import socket
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,8 @@ OUT = Path("/runs")
 
 def test_settings_describe_every_solver_once() -> None:
     lines = AttachRequest(out=OUT, only="ice_", every=3, most=5).text(None).splitlines()
-    assert lines[:5] == [f"out {OUT}", "memory 256000000", "only ice_", "every 3", "most 5"]
+    memory = ["memory 256000000", "budget 64000000"]
+    assert lines[:6] == [f"out {OUT}", *memory, "only ice_", "every 3", "most 5"]
     assert [line[7:] for line in lines if line.startswith("solver ")] == list(SOLVERS.names)
     gmres = lines[lines.index("solver gmres") + 1 :]
     assert gmres[:3] == ["end O KSPGMRESOrthog", "end O KSPOrthogonalize", "end N VecNormalize"]
@@ -165,3 +168,41 @@ def test_a_rank_that_did_not_wait_for_the_first_leaves_its_settings_alone(
     assert "\norigins " in first.read_text()
     attach.follow(arguments, ["program"], 1)
     assert started[1] == str(first)
+
+
+WAITING = """
+import sys, time
+from pathlib import Path
+from hindmost.harness.verbs import attach
+
+looks, exists = 0, Path.exists
+
+def counted(path):
+    global looks
+    looks += path.suffix == ".settings"
+    return exists(path)
+
+Path.exists = counted
+print("waits", flush=True)
+attach.await_first(Path(sys.argv[1]))
+print(looks)
+"""
+
+
+def test_of_a_node_one_rank_at_a_time_looks_for_the_settings(tmp_path: Path) -> None:
+    settings = tmp_path / ".attach-1.settings"
+    words = [sys.executable, "-c", WAITING, str(settings)]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    waiting = [
+        subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(4)
+    ]
+    for each in waiting:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "waits\n"
+    time.sleep(0.7)  # the pauses before: 10, 20, 40 ... ms
+    settings.touch()
+    looks = [int(each.communicate(timeout=30)[0]) for each in waiting]
+    assert min(looks) == 1  # those that waited for the lock found the file there
+    assert sum(looks) <= 3 + 10
+    assert not list(tmp_path.glob("*.lock"))

@@ -14,8 +14,13 @@ from scipy.special import lambertw
 from tests.models.adaptive.machines import DECK, PLAIN, link
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.checkpoints import (
-    CheckpointCost,
+from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
+from hindmost.models.adaptive.choose import THRESHOLDS, Choice, choose
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine, Network
+from hindmost.models.adaptive.offline import Application, OfflineModel
+from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.ahead.checkpoints import (
     CheckpointPlan,
     best_plan,
     due,
@@ -24,11 +29,6 @@ from hindmost.models.adaptive.checkpoints import (
     plan_by_rule,
     young_s,
 )
-from hindmost.models.adaptive.choose import THRESHOLDS, Choice, choose
-from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine, Network
-from hindmost.models.adaptive.offline import Application, OfflineModel
-from hindmost.models.adaptive.predictor import Predictor
-from hindmost.models.adaptive.work import Spent, Work
 
 Model = Callable[..., OfflineModel]
 CHECKPOINT_S = 5e-6

@@ -120,6 +120,13 @@ def test_intervals_grow_with_the_distance() -> None:
     assert widths[-1] > np.log(1000.0)
 
 
+@pytest.mark.parametrize("exponent", [-1.0, 0.0, 1.0])
+def test_two_points_of_a_plain_growth_are_continued(exponent: float) -> None:
+    values = np.where(POINTS[2] > POINTS, POINTS**exponent, np.nan)[None]
+    (found,) = foretell([MeasuredKernels(points=POINTS, values=values)], 4.0 * POINTS[1])
+    assert found.low[0] < (4.0 * POINTS[1]) ** exponent < found.high[0]
+
+
 def test_groups_are_one_experiment() -> None:
     values = noisy(np.stack([POINTS, 3.0 * POINTS, 9.0 * POINTS**0.5, POINTS + 70.0]), 0.1)
     together = forecast(values)
@@ -143,7 +150,7 @@ def test_only_the_last_behaviour_counts_after_a_change() -> None:
 @pytest.mark.parametrize(
     ("values", "at", "told"),
     [
-        ([1.0, 2.0, 3.0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan], 4096.0, "measure 1 more"),
+        ([1.0, *[np.nan] * 8], 4096.0, "measure 1 more"),
         ([0.0, *[1.0] * 8], 4096.0, "not above 0"),
         ([1.0] * 9, 1024.0, "not beyond the largest point, 1024"),
         ([1.0] * 9, np.inf, "not beyond"),

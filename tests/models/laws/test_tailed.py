@@ -38,7 +38,18 @@ def test_quantiles_are_those_of_the_sample_and_go_beyond_it() -> None:
     at = np.array([-special.ndtri(1e-6)])
     assert np.median([each.at_normal(at) for each in laws]) == pytest.approx(13.8, rel=0.1)
     assert law.at_normal(at)[0] > law.largest
-    assert law.capped().at_normal(np.array([8.0]))[0] == law.largest
+
+
+def test_rarer_tails_have_the_same_excesses() -> None:
+    """One in 20 values is 100 to 101, the others are 0 to 1; then one in 200."""
+    random = np.random.default_rng(4)
+    law = law_of(np.where(random.random(SIZE) < 0.05, 100.0, 0.0) + random.random(SIZE))
+    assert law.tail is not None
+    drawn = law.rarer(0.1).at_normal(random.standard_normal(SIZE))
+    assert (drawn > law.tail.threshold).mean() == pytest.approx(0.1 * law.tail.share, rel=0.2)
+    assert drawn.max() < 102.0
+    assert np.median(drawn) == pytest.approx(0.5, abs=0.05)
+    assert law.rarer(1.0) is law
 
 
 def test_a_mixture_has_the_tail_of_its_rare_part() -> None:

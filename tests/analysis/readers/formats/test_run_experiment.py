@@ -14,7 +14,7 @@ from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.run_metrics import METRICS
-from hindmost.analysis.runs.finding import findings_in
+from hindmost.analysis.runs.check import findings_in
 from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole

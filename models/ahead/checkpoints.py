@@ -1,4 +1,4 @@
-"""Checkpoints: the interval between them, when one is due, what it costs, and plans of whole runs.
+"""Checkpoints: the interval between them, when one is due, and plans of whole runs.
 
 delta is the time of a checkpoint, M the mean time between failures, tau the time computed between
 two checkpoints, all in seconds. The time of a restart does not change which tau is best. Times
@@ -8,16 +8,13 @@ between failures are exponential.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.machine import Machine
+from hindmost.errors import DataError
 
 
 def young_s(checkpoint_s: float, mtbf_s: float) -> float:
@@ -44,6 +41,11 @@ def optimum_s(checkpoint_s: float, mtbf_s: float) -> float:
     return mtbf_s * (1.0 - y)
 
 
+def waste(tau_s: float, checkpoint_s: float, mtbf_s: float) -> float:
+    """Return E[T_wall] / T_solve - 1 with checkpoints at this interval."""
+    return mtbf_s * math.expm1((tau_s + checkpoint_s) / mtbf_s) / tau_s - 1.0
+
+
 def due(since_s: float, next_s: float, tau_s: float, *, down: bool = False) -> bool:
     """Return whether to write a checkpoint before the next cycle.
 
@@ -65,46 +67,6 @@ def due(since_s: float, next_s: float, tau_s: float, *, down: bool = False) -> b
     if down:
         return bool(since_s > 0.0 and since_s + next_s > tau_s)
     return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
-
-
-class CheckpointCost:
-    """The time of a checkpoint against cells: latency + cells * bytes / bandwidth.
-
-    Parameters
-    ----------
-    latency_s, per_cell_s : float, optional
-        Known in advance, from a machine's probe or another run; observed checkpoints scale them.
-
-    Notes
-    -----
-    The model is delta(N) = d0 + N bytes_per_cell / bandwidth. The ratio of the known terms is
-    kept, or d0 = 0 is assumed, and the median of the observed times sets the scale.
-    """
-
-    def __init__(self, latency_s: float | None = None, per_cell_s: float | None = None) -> None:
-        known = (latency_s or 0.0, per_cell_s or 0.0)
-        self._shape, self._scale = (known, 1.0) if any(known) else ((0.0, 1.0), math.nan)
-        self._scales: deque[float] = deque(maxlen=32)
-
-    @classmethod
-    def of_machine(cls, machine: Machine, bytes_per_cell: float) -> CheckpointCost:
-        """Return the cost on a probed machine; unknown if checkpoints were not probed."""
-        rate = machine.checkpoint_bytes_per_s
-        return cls(machine.checkpoint_latency_s, bytes_per_cell / rate if rate else None)
-
-    def observe(self, seconds: float, cells: float) -> None:
-        """Observe a checkpoint that was written."""
-        if not (math.isfinite(seconds) and seconds >= 0.0):
-            raise UsageError(f"A checkpoint took {seconds:g} s; it must be a finite time.")
-        self._scales.append(seconds / self._shape_s(max(1.0, cells)))
-        self._scale = median(self._scales)
-
-    def predict_s(self, cells: float, *, default_s: float = 0.0) -> float:
-        """Return the time of a checkpoint of these cells; the default if nothing is known."""
-        return default_s if math.isnan(self._scale) else self._scale * self._shape_s(cells)
-
-    def _shape_s(self, cells: float) -> float:
-        return self._shape[0] + cells * self._shape[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,249 @@
+"""What costs the time of a run, from its file: the facts of `show`, of its JSON and of the page.
+
+Who the others wait for, time without a core, iterations that come back longer, work that grows and
+slow links. What a change would save is told by replays: `whatif` and the page add it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from hindmost.analysis.runs.check_bodies import named, recurring_of
+from hindmost.analysis.runs.configuration import is_loop
+from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait
+from hindmost.analysis.runs.finding import DISTURBED, MATTERS, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.runs.links import link_words, node_links
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
+from hindmost.analysis.runs.stretches import Stretch, growth_of_work, place_of_extra, stretches_of
+from hindmost.analysis.show.facts import (
+    Certainty,
+    Fact,
+    GrowingWork,
+    NoCore,
+    RecurringWork,
+    Stated,
+    UnequalWork,
+    ordered,
+)
+from hindmost.analysis.show.phrases import doubt_words
+from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.culprit import over_others
+from hindmost.models.ranks.efficiencies import NO_CORE
+from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.text import capital, counted
+
+OF_TIMES = (Topic.TIMES, Topic.PHASES)
+KNOWN: WeakKeyDictionary[Run, tuple[tuple[str, ...], tuple[Fact, ...]]] = WeakKeyDictionary()
+"""The facts of runs that are open, and the codes of the findings with which they were found."""
+
+
+def facts_of(
+    run: Run, findings: Sequence[Finding] = (), *, read_large: bool = False
+) -> tuple[Fact, ...]:
+    """Return what costs the time of a run, in the order of `ordered`.
+
+    None of a run whose work is not known.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        On the run.
+    read_large : bool
+        Also of a run that is too large to be read for a glance.
+    """
+    if not read_large and run.bodies * run.columns > MOST_IN_MEMORY:
+        return ()
+    codes = tuple(f"{each.severity} {each.code}" for each in findings)
+    if run not in KNOWN or KNOWN[run][0] != codes:
+        KNOWN[run] = (codes, tuple(ordered(find_facts(run, findings))))
+    return KNOWN[run][1]
+
+
+def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
+    """Yield what costs the time of a run."""
+    if not run.bodies or run.header.ranks < 2:
+        return
+    try:
+        verdict, stretches = verdict_of(run), stretches_of(run)
+    except DataError:  # impossible times, which a finding is about
+        return
+    disturbed = any(each.code in DISTURBED for each in findings)
+    errors = any(each.code in DISTURBED and each.severity == "error" for each in findings)
+    least_s = WORTH_SAYING * undisturbed_s(run, verdict, stretches, disturbed=disturbed)
+    recurring = list(recurring_work(run, stretches, least_s))
+    if not verdict.withheld:
+        unequal = unequal_work(verdict, stretches)
+        yield replace(unequal, leads=errors and unequal.steady, others_recur=bool(recurring))
+        yield from recurring
+        yield from growing_work(run, stretches, least_s, disturbed=disturbed)
+    yield from no_core(run, findings)
+    yield from slow_links(run)
+
+
+def undisturbed_s(
+    run: Run, verdict: StragglerVerdict, stretches: Sequence[Stretch], *, disturbed: bool
+) -> float:
+    """Return the time of the iterations, or of the work of the quickest ones if that is less.
+
+    What costs time is a share of this one: disturbances do not make it matter less.
+    """
+    if not disturbed:
+        return run.solve_time_s
+    parts = [each.quickest for each in stretches] or [verdict.costs.quickest]
+    quickest_s = run.bodies * float(np.sum([part.whole_s for part in parts], axis=0).max())
+    return min(quickest_s, run.solve_time_s) or run.solve_time_s
+
+
+def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -> UnequalWork:
+    """Return who the others wait for, or that nobody is waited for."""
+    run, costs, culprit = verdict.run, verdict.costs, verdict.culprit
+    attached = run.header.spec.get("attached") or {}
+    own_s, waits = costs.own_s, costs.wait_s / np.maximum(costs.time_s, 1e-300)
+    beyond_s = float(own_s.max() - own_s.mean())
+    whole_s = max(run.solve_time_s, 1e-300)
+    fact = UnequalWork(
+        quantity="Load imbalance",
+        culprit=culprit,
+        ranks=run.header.ranks,
+        iterations=run.bodies,
+        whole="loop" if is_loop(run) or attached.get("solves") == 0 else "solve",
+        most_times=float(over_others(own_s).max()),
+        beyond_s=beyond_s,
+        cost_s=beyond_s,
+        share=beyond_s / whole_s,
+        basis=f"recorded times of {counted(run.bodies, 'iteration')}",
+        counts_work=run.has("work_amount"),
+        topics=OF_TIMES,
+        files=(str(run.path),),
+    )
+    if culprit is None:
+        waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
+        return replace(fact, waiting_shares=(waiting, waiting))
+    where, where_share = place_of_extra(stretches, culprit.rank, quickest=culprit.quickest)
+    own, injected = (
+        float(spent_s[culprit.rank] - spent_s.mean())
+        for spent_s in (own_s, costs.sum_of([INJECTED]))
+    )
+    return replace(
+        fact,
+        quantity="Unequal work",
+        subject=verdict.name,
+        cost_s=culprit.cost_s,
+        share=culprit.share,
+        certainty=Certainty.MEASURED if culprit.sure else Certainty.OPEN,
+        doubt=doubt_words(culprit, run.bodies),
+        where=where,
+        where_share=where_share,
+        steady=culprit.sure,
+        waiting_shares=(
+            float(waits[[*culprit.ranks]].mean()),
+            float(np.delete(waits, [*culprit.ranks]).mean()),
+        ),
+        upper_limit=costs.overlaps or verdict.pipelined,
+        injected=injected > 0.5 * own > 0.0,
+    )
+
+
+def no_core(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
+    """Yield how long ranks were ready to run and had no core, if that matters."""
+    waited = core_wait(run)
+    crowded = next((each for each in findings if each.code == CROWDED), None)
+    known = waited is not None and waited.matters
+    if not known and crowded is None:
+        return
+    share = waited.share if waited is not None and known else None
+    yield NoCore(
+        quantity=capital(NO_CORE),
+        subject="" if waited is None else waited.worst,
+        cost_s=(share or 0.0) * run.solve_time_s,
+        share=share,
+        most=0.0 if waited is None else waited.most,
+        window="time" if waited is None else waited.window,
+        crowd="" if crowded is None else crowded.text,
+        basis="counted by the kernel for the thread that calls MPI",
+        remedy=f"{capital(REMEDY if crowded is None else crowded.advice)}.",
+        codes=(TAKEN, CROWDED),
+        files=(str(run.path),),
+    )
+
+
+def recurring_work(
+    run: Run, stretches: Sequence[Stretch], least_s: float
+) -> Iterator[RecurringWork]:
+    """Yield which iterations come back longer, and between which calls they are.
+
+    The rules are the same on all ranks and in all stretches; those of stretches show some that
+    noise elsewhere hides.
+    """
+    whole = [("", one) for one in recurring_of(run)]
+    places = [(str(stretch), one) for stretch in stretches for one in stretch.recurring]
+    costly = [pair for pair in (*whole, *places) if pair[1].cost_s >= least_s]
+    for rule in dict.fromkeys(one.rule for _, one in costly):
+        alike = [pair for pair in costly if pair[1].rule == rule]
+        first = alike[0][1]  # of whole iterations, if they show it
+        where, largest = max(alike, key=lambda pair: (pair[0] != "", pair[1].cost_s))
+        yield RecurringWork(
+            quantity="Recurring work",
+            subject=named(np.array(first.columns)),
+            recurring=first,
+            iterations=run.bodies,
+            cost_s=first.cost_s,
+            share=first.cost_s / max(run.solve_time_s, 1e-300),
+            where=where if largest.cost_s >= MOST_OF_ALL * first.cost_s else "",
+            basis="recorded work of these iterations over that of their neighbours",
+            topics=OF_TIMES,
+            codes=("recurring",),
+            files=(str(run.path),),
+        )
+
+
+def growing_work(
+    run: Run, stretches: Sequence[Stretch], least_s: float, *, disturbed: bool
+) -> Iterator[GrowingWork]:
+    """Yield on which ranks and between which calls work grows most, if it costs so much."""
+    growth = growth_of_work(run, stretches)
+    if growth is None or growth.added_s < least_s:
+        return
+    yield GrowingWork(
+        quantity="Growing work",
+        subject=named(np.asarray(run.kept_ranks)[list(growth.ranks)]),
+        begin_s=growth.begin_s,
+        end_s=growth.end_s,
+        where=growth.where,
+        perhaps=disturbed and not growth.clear,
+        cost_s=growth.added_s,
+        share=growth.added_s / max(run.solve_time_s, 1e-300),
+        certainty=Certainty.OPEN if disturbed and not growth.clear else Certainty.MEASURED,
+        basis="median work of the last third of the iterations over that of the first",
+        topics=OF_TIMES,
+        codes=("drift",),
+        files=(str(run.path),),
+    )
+
+
+def slow_links(run: Run) -> Iterator[Fact]:
+    """Yield what communication between nodes takes, if it takes much of the time."""
+    try:
+        links = node_links(run)
+    except DataError:
+        return
+    most = max((link.share for link in links if len(link.nodes) == 2), default=0.0)
+    words = link_words(links) if most >= MATTERS else ""
+    if words:
+        yield Stated(
+            quantity="Links between nodes",
+            text=f"The network {words}.",
+            brief=f"the network {words}",
+            cost_s=most * run.solve_time_s,
+            share=most,
+            basis="first events of the run",
+            topics=OF_TIMES,
+            files=(str(run.path),),
+        )
