@@ -424,11 +424,11 @@ def spans_of(chosen: Chosen, loops: Mapping[Signature, Loop], calls: ContextCall
         )
         begin = np.where(first, calls.begin_ns[loop.enters[entry]], calls.end_ns[loop.begins - 1])
         end = calls.end_ns[last_call]
-        for gap in chosen.gaps.get(part, ()) if loop.number is not None else ():
-            unknown = (loop.number[:-1] >= gap[0] // chosen.every) & (
-                loop.number[:-1] <= (gap[1] - 1) // chosen.every
-            )
-            after = np.searchsorted(loop.number[:-1], (gap[1] - 1) // chosen.every, side="right")
+        number = np.arange(begin.size) if loop.number is None else loop.number[:-1]
+        for gap in chosen.gaps.get(part, ()):
+            last = (gap[1] - 1) // chosen.every
+            unknown = (number >= gap[0] // chosen.every) & (number <= last)
+            after = np.searchsorted(number, last, side="right")
             first[after : after + 1] = True
             begin[unknown] = -1
         known = begin >= 0

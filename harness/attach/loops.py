@@ -121,9 +121,9 @@ class LoopOfRanks:
         """Return what finds the spans of each loop on a rank, and what their iterations are."""
         if self.iterate_at is None:
             marked_passes = self.section.parts[0].facts.iterations
-            said = SummedCalls(unit=self.unit, passes=max(marked_passes, 0), unknown=0)
+            kept = SummedCalls(unit=self.unit, passes=max(marked_passes, 0), unknown=0)
             return (lambda rank: [self.at_marks(rank)]), [
-                Attached(summed=said) if self.unit else None
+                Attached(summed=kept) if self.unit else None
             ]
         at, every = self.iterate_at
         if at in self.calls:

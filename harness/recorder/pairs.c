@@ -129,7 +129,7 @@ static void begin_pairs(void) {
 
 static void ask_first_rank(double answer[2]) {
   answer[0] = 0, answer[1] = INFINITY;
-  if (pairs_page) {
+  if (pairs_page && !attached.rank) {
     answer[0] = (double)pairs_page->must_stop;
     if (pairs_page->end_ns != INT64_MAX) answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
   }

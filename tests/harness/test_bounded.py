@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.terms import compiled_stub, start
+from numpy.typing import NDArray
 
 import hindmost
 from hindmost.harness.attach.convert import convert_all
@@ -47,7 +48,7 @@ def converted(raw: Path) -> Run:
     return hindmost.open(file)
 
 
-def records_of(raw: Path) -> np.ndarray:
+def records_of(raw: Path) -> NDArray[np.void]:
     (section,) = read_program(raw).here[0].sections
     return section.array(Frame.RECORDS)
 
@@ -64,7 +65,7 @@ def test_sums_and_counts_are_those_of_all_calls(stub: Path, tmp_path: Path, at: 
     assert run.header.complete
     assert whole.bodies == iterations - 1
     assert run.bodies == (iterations - 1) // unit
-    assert run.edges.messages.tolist() == pytest.approx([CALLS * unit], rel=1e-3)
+    assert run.variable("edge_messages").tolist() == pytest.approx([CALLS * unit], rel=1e-3)
     sent = 8 * CALLS * unit * iterations / (iterations - 1)  # also after the last mark
     assert run.edges.bytes.tolist() == pytest.approx([sent], rel=1e-3)
     phases = run.variable("phase_duration").astype(np.float64)
@@ -95,7 +96,7 @@ def test_the_budget_holds_however_long_a_program_runs(stub: Path, tmp_path: Path
     run = converted(raw)
     unit = run.header.spec["attached"]["summed"]["unit"]
     assert run.bodies == (iterations - 1) // unit
-    assert run.edges.messages.tolist() == pytest.approx([CALLS * unit], rel=1e-3)
+    assert run.variable("edge_messages").tolist() == pytest.approx([CALLS * unit], rel=1e-3)
 
 
 def test_what_a_signal_ends_has_its_iterations(stub: Path, tmp_path: Path) -> None:
