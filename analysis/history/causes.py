@@ -20,13 +20,21 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.readers.formats.run_history import DISTURBANCES, LONGEST, MEAN, SOLVE
+from hindmost.analysis.readers.formats.run_history import (
+    DISTURBANCES,
+    ITERATIONS,
+    LONGEST,
+    MEAN,
+    SOLVE,
+)
 from hindmost.harness.runfile.bodies import IN_MPI
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
-from hindmost.models.results import difference_interval
+from hindmost.models.inference import difference_interval
 from hindmost.text import first_of
 
+BUSIER, BUSY = 2.0, 0.5
+"""A host is busier with more than so many times the tasks of before, and so many more a core."""
 NIGHTS = 20
 """Nights before a change and after it that are compared, at most."""
 MOST = 0.5
@@ -177,7 +185,7 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
     if work:
         own = timer.removesuffix(LONGEST).removesuffix(MEAN)
         parts = [stretch_part(sides, own + LONGEST, 1.0)]
-    counts = iterations(sides) if whole else None
+    counts = iterations(sides, timer) if whole or timer == ITERATIONS else None
     uniform = one_factor(sides) if whole or work else None
     leading = parts[0] if parts and parts[0].share >= MOST else None
     words = []
@@ -196,6 +204,10 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         if found:
             kind = name if kind == CauseKind.UNKNOWN else kind
             words.append(f"{what} changed with it: {first_of(found, '; ')}")
+    busier = load_words(sides)
+    if busier and timer != ITERATIONS:
+        kind = CauseKind.DISTURBANCES if kind == CauseKind.UNKNOWN else kind
+        words.append(busier)
     if kind == CauseKind.ITERATIONS:
         leading = None
     elif uniform is not None:
@@ -243,12 +255,28 @@ def changed(old: Sequence[Mapping[str, str]], new: Sequence[Mapping[str, str]]) 
             yield f"{name} {before} -> {after}"
 
 
+def load_words(sides: Sides) -> str:
+    """Say that the hosts had more to do than before; empty if they had not, or that is unknown."""
+    before, after = (
+        [each.load for each in side if each.load is not None] for side in (sides.old, sides.new)
+    )
+    if not before or not after:
+        return ""
+    old, new = float(np.median(before)), float(np.median(after))
+    if new < BUSIER * old + BUSY:
+        return ""
+    return (
+        f"the hosts were busier: {new:.1f} runnable tasks a core before the runs, in place of "
+        f"{old:.1f}"
+    )
+
+
 def short(value: str) -> str:
     """Return the beginning of a value that describes itself at length; a missing one in words."""
     return value.partition(",")[0] if value else "not given"
 
 
-def iterations(sides: Sides) -> tuple[int, int, float] | None:
+def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
     """Return other numbers of iterations, and the share of the change that they explain.
 
     None if they did not change.
@@ -256,10 +284,10 @@ def iterations(sides: Sides) -> tuple[int, int, float] | None:
     counts = [[each.iterations for each in side] for side in (sides.old, sides.new)]
     if not all(counts[0]) or not all(counts[1]) or set(counts[0]) & set(counts[1]):
         return None
-    old, new = sides.values(SOLVE)
-    whole_s = float(new.mean() - old.mean())
+    old, new = sides.values(timer)
+    whole = float(new.mean() - old.mean())
     before, after = (int(np.median(each)) for each in counts)
-    return before, after, float(old.mean() * (after / before - 1.0)) / whole_s
+    return before, after, float(old.mean() * (after / before - 1.0)) / whole
 
 
 def stretches(sides: Sides) -> list[str]:

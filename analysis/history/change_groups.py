@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Self
 
 from hindmost.analysis.history.causes import Cause, cause_of
+from hindmost.analysis.history.commit_ranges import link_to, range_words, ranges_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.commits import short_commit
@@ -98,10 +99,16 @@ class ChangeGroup:
         The change with the narrowest interval of dates; it gives the date and the commits.
     findings : tuple of SeriesChange
         Those of the timers highest in the hierarchy; the worst and largest first.
+    link : str
+        The address of a page that compares the commits; empty if the repository is unknown.
+    history_lines : tuple of str
+        The commits of the local repository, and how to bisect them; none without one.
     """
 
     leading: SeriesChange
     findings: tuple[SeriesChange, ...]
+    link: str = ""
+    history_lines: tuple[str, ...] = ()
 
     @property
     def badge(self) -> str:
@@ -112,7 +119,7 @@ class ChangeGroup:
     def commits(self) -> str:
         """The commits to inspect, shortened: the leading change's, and whether others differ."""
         leading = self.full_commits
-        ranges = {commit_range(each.judged, each.change) for each in self.findings} | {leading}
+        ranges = {full_commits(each) for each in self.findings} | {leading}
         if not leading or len(ranges) == 1:
             return short_commit(leading)
         return f"{short_commit(leading)} (the narrowest of {len(ranges)} ranges)"
@@ -120,7 +127,12 @@ class ChangeGroup:
     @property
     def full_commits(self) -> str:
         """The leading change's commits in full."""
-        return commit_range(self.leading.judged, self.leading.change)
+        return full_commits(self.leading)
+
+
+def full_commits(finding: SeriesChange) -> str:
+    """Return the commits between which a change lies, in full; empty where none are known."""
+    return range_words(ranges_of(finding.judged, finding.change))
 
 
 def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
@@ -169,9 +181,26 @@ def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[Chan
             for finding in nested(list(case), study.history.parents)
         ]
         findings.sort(key=weight)
-        groups.append(ChangeGroup(leading=leading, findings=tuple(findings)))
+        groups.append(with_commits(study, leading, tuple(findings)))
     groups.sort(key=lambda group: (group.leading.date, -VERDICTS.index(group.badge)), reverse=True)
     return tuple(groups)
+
+
+def with_commits(
+    study: HistoryStudy, leading: SeriesChange, findings: tuple[SeriesChange, ...]
+) -> ChangeGroup:
+    """Return a group with what is known of its commits."""
+    ranges, git = ranges_of(leading.judged, leading.change), study.git
+    known = leading.judged.series.circumstances
+    addresses = known[leading.change.interval[1]].repositories if known else {}
+    origin = "" if git is None else git.ask("remote", "get-url", "origin") or ""
+    ends = next((each.ends for each in ranges if each.ends is not None), None)
+    return ChangeGroup(
+        leading=leading,
+        findings=findings,
+        link=link_to(ranges, addresses, origin),
+        history_lines=() if git is None or ends is None else tuple(git.lines(ends)),
+    )
 
 
 def case_of(finding: SeriesChange) -> tuple[str, str]:
@@ -251,28 +280,3 @@ def ancestors(timer: str, parents: Mapping[str, str]) -> Iterator[str]:
     while (timer := parents.get(timer, "")) and timer not in seen:
         seen.add(timer)
         yield timer
-
-
-def joined(parts: Mapping[str, str]) -> str:
-    """Write commits in full."""
-    return ", ".join(f"{name} {commit}".strip() for name, commit in parts.items())
-
-
-def commit_range(judged: JudgedSeries, change: Finding) -> str:
-    """Return the commits between which a change lies, in full; empty where none are known.
-
-    The first is that of the last observation that certainly has the old level, the second that of
-    the first observation that certainly has the new one.
-    """
-    first, last = change.interval
-    parts = judged.series.commit_parts
-    before, after = parts[max(first - 1, 0)], parts[last]
-    if not after and not before:
-        return ""
-    if before == after:
-        return f"the same commits before and after ({joined(after)})"
-    ranges = []
-    for name in sorted({*before, *after}):
-        old, new = before.get(name, "unknown"), after.get(name, "unknown")
-        ranges.append(f"{name} {new}".strip() if old == new else f"{name} {old}..{new}".strip())
-    return ", ".join(ranges)

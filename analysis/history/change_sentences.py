@@ -13,8 +13,7 @@ from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name
 from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
-from hindmost.models.significance import p_words
-from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, p_words, percent, plural, quantity, signed_percent
 
 
 def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
@@ -22,6 +21,7 @@ def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
     chosen = worst_of(groups)
     for group, shown in chosen:
         yield f"{group_heading(group)}"
+        yield from (f"  {line}" for line in commit_lines(group))
         for finding in shown:
             own = finding.judged.verdict_on(finding.change)
             yield f"  {own:<4}  {change_sentence(finding)}"
@@ -47,6 +47,11 @@ def group_heading(group: ChangeGroup) -> str:
     """Return the date of a group of changes, and the commits next to it."""
     date, commits = group.leading.date, group.commits
     return f"{date}{': ' + commits if commits else ''}"
+
+
+def commit_lines(group: ChangeGroup) -> list[str]:
+    """Return the link to the commits of a group, their list, and how to bisect them."""
+    return [*([group.link] if group.link else []), *group.history_lines]
 
 
 def change_sentence(finding: SeriesChange) -> str:

@@ -172,7 +172,13 @@ def html_of(
         colour=COLOURS[study.status()],
         remarks=remarks_of(study, plan, at),
         groups=[
-            (group_heading(group), group.full_commits, [cells_of(each) for each in shown])
+            (
+                group_heading(group),
+                group.full_commits,
+                group.link,
+                group.history_lines,
+                [cells_of(each) for each in shown],
+            )
             for group, shown in worst_of(groups)
         ],
         left=counted(left, "smaller change") if left > 0 else "",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
+from hindmost.analysis.history.commit_ranges import LocalGit
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.silence import next_due
@@ -70,6 +71,8 @@ class HistoryStudy:
         Name of a series to the reason why it cannot be judged.
     state : HistoryState or None
         The next state, to be saved, if one was given.
+    git : LocalGit or None
+        The local repository of what was measured.
     """
 
     history: History
@@ -80,6 +83,7 @@ class HistoryStudy:
     now: float = math.inf
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
     state: HistoryState | None = None
+    git: LocalGit | None = None
 
     @property
     def since(self) -> float:

@@ -53,8 +53,12 @@ class Circumstances:
         Where in the source the iterations are.
     iterations, ranks : int
         0 if unknown.
+    load : float or None
+        Runnable tasks of the host for each of its cores, before the run.
     longest : mapping
         Timer to the rank that takes longest in it.
+    repositories : mapping
+        Name of a repository to the address of its page.
     places : mapping
         Timer to its place in the source, with lines.
     """
@@ -66,8 +70,10 @@ class Circumstances:
     place: str = ""
     iterations: int = 0
     ranks: int = 0
+    load: float | None = None
     longest: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
+    repositories: Mapping[str, str] = field(default_factory=dict)
 
 
 NOT_KNOWN = Circumstances()

@@ -10,9 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import Culprit
 from hindmost.models.recurring import Recurring
 from hindmost.text import capital
+
+EXPLAINS = 0.5
+"""Part of the extra time that extra processor time must be to explain it."""
 
 
 class Certainty(StrEnum):
@@ -147,6 +151,52 @@ class Stated(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraWork:
+    """What samples tell of the extra work of a culprit, in the stretch that has most of it.
+
+    Attributes
+    ----------
+    attribution : Attribution
+    place : str
+        The function, and the line in it, that has the extra time; empty if none has.
+    extra_s, extra_cpu_s : float
+        Time, and processor time, beyond the others' median in the stretch; the second is NaN where
+        it is not known.
+    own_cpu_s : float
+        Processor time of the rank in the stretch.
+    core_wait_s : float
+        How long the rank could run and had no core; NaN where that is not known.
+    same_core : bool
+        Whether what else the rank does takes as long as on the others: its core is not slower.
+    run_s : float
+        Time of the run.
+    by_processor : bool
+        Whether the extra work is processor time.
+    """
+
+    attribution: Attribution
+    place: str
+    extra_s: float
+    extra_cpu_s: float
+    own_cpu_s: float
+    core_wait_s: float
+    same_core: bool
+    run_s: float
+    by_processor: bool
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether processor time explains the extra time, as far as is known."""
+        return self.by_processor or not self.extra_cpu_s < EXPLAINS * self.extra_s
+
+    @property
+    def decides(self) -> bool:
+        """Whether it is more work of a function, and not a slower core."""
+        found = self.attribution
+        return self.is_busy and found.sure and not found.is_alike and self.same_core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedCulprit:
     """In how many repeats of a configuration a rank or node works longest.
 
@@ -203,6 +253,8 @@ class UnequalWork(Fact):
         Whether most of the difference is injected noise.
     others_recur : bool
         Whether some iterations come back longer, which is another fact.
+    extra : ExtraWork or None
+        In which function the additional work at ``where`` is, where samples were taken.
     repeats : tuple of RepeatedCulprit
         In how many repeats of the run which rank or node works longest.
     """
@@ -219,6 +271,7 @@ class UnequalWork(Fact):
     counts_work: bool = False
     injected: bool = False
     others_recur: bool = False
+    extra: ExtraWork | None = None
     repeats: tuple[RepeatedCulprit, ...] = ()
 
 

@@ -15,6 +15,7 @@ from hindmost.analysis.history.change_sentences import (
     open_lines,
     revision_lines,
 )
+from hindmost.analysis.history.commit_ranges import LocalGit
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.headline import (
     age_line,
@@ -34,7 +35,8 @@ from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
-from hindmost.errors import HindmostError, UsageError
+from hindmost.errors import DataError, HindmostError, UsageError
+from hindmost.files import write_output
 from hindmost.models.changepoint.detection import PASS, RECENT
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
@@ -126,11 +128,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print JSON with an entry for each series"
     )
     telling.add_argument("--report", type=Path, metavar="PAGE", help="write one HTML page")
+    telling.add_argument(
+        "--metrics",
+        type=Path,
+        metavar="FILE",
+        help="write verdicts and levels as OpenMetrics text, for a collector of text files",
+    )
+    telling.add_argument(
+        "--git",
+        type=Path,
+        metavar="FOLDER",
+        help="list the commits of a change from this local repository, with a line to bisect",
+    )
     mailing = parser.add_argument_group("mail")
     mailing.add_argument(
         "--mail",
         metavar="FILE|-",
         help="write the summary as a mail for 'sendmail -t'; with --state, nothing without news",
+    )
+    mailing.add_argument(
+        "--webhook",
+        type=Path,
+        metavar="FILE",
+        help="write the same as JSON for Slack or another webhook; empty without news",
     )
     mailing.add_argument(
         "--to", action="append", metavar="ADDRESS", help="set a recipient; repeatable"
@@ -180,7 +200,7 @@ def perform(arguments: argparse.Namespace) -> int:
             warn(remark)
     lost: HindmostError | OSError | None = None
     state = study.state
-    if arguments.mail:
+    if arguments.mail or arguments.webhook:
         try:
             state = deliver(arguments, study, groups, now)
         except (HindmostError, OSError) as error:  # keep the nights; the mail is due again
@@ -192,6 +212,10 @@ def perform(arguments: argparse.Namespace) -> int:
         write_state(arguments.state, state)
     if lost is not None:
         raise lost
+    if arguments.metrics:
+        from hindmost.analysis.history.open_metrics import open_metrics
+
+        write_file(arguments.metrics, open_metrics(study))
     if arguments.report:
         from hindmost.analysis.report.report import Contents, report_page
         from hindmost.analysis.show.html_renderer import write_page
@@ -218,7 +242,8 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     history = read_history(
         arguments.file, format=arguments.format, larger_is_better=arguments.larger_is_better
     )
-    return judge_history(
+    git = LocalGit.opened(arguments.git) if arguments.git else None
+    study = judge_history(
         history,
         method=arguments.method,
         state=state,
@@ -227,6 +252,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         now=time.time(),
         **wanted,
     )
+    return replace(study, git=git)
 
 
 def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
@@ -302,10 +328,30 @@ def deliver(
         message = compose(study, groups, plan=plan, now=now, recipients=arguments.to or ())
     else:
         warn(f"nothing new to mail; the next digest is due on {plan.next_digest}")
-    write(message, None if arguments.mail == "-" else Path(arguments.mail))
+    if arguments.webhook:
+        from hindmost.analysis.history.webhook import webhook_text
+
+        told = groups if plan is None else plan.news
+        write_file(arguments.webhook, "" if message is None else webhook_text(study, told))
+    if arguments.mail:
+        write(message, None if arguments.mail == "-" else Path(arguments.mail))
     if plan is None or study.state is None:
         return study.state
     return replace(study.state, mailed=plan.record)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that the user named.
+
+    Raises
+    ------
+    DataError
+        It cannot be written.
+    """
+    try:
+        write_output(path, text)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def check_options(arguments: argparse.Namespace) -> None:

@@ -1,11 +1,10 @@
-/* An MPI program for benchmarks/injected_delays.py and nights_why.py: steps of four stretches of work, each up
- * to another call, and a delay in one of them.
+/* An MPI program for benchmarks/injected_delays.py: steps of four stretches of work, each up to another call,
+ * and a delay in one of them.
  *
- *   injected_delays STEPS KIND STRETCH RANK SECONDS [-sweeps N]
+ *   injected_delays STEPS KIND STRETCH RANK SECONDS
  *
  * KIND is none; constant: SECONDS more in each step; every: SECONDS more in each 50th; growing: from nothing
- * to twice SECONDS more in the last step. RANK -1 is all ranks. N is how many parts the third stretch has, 4 without.
- * The environment's DELAYS_FACTOR makes all work longer, as another machine. */
+ * to twice SECONDS more in the last step. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +55,7 @@ int main(int argc, char **argv) {
   if (argc < 6) return 2;
   int steps = atoi(argv[1]), stretch = atoi(argv[3]), delayed = atoi(argv[4]);
   const char *kind = argv[2];
-  double seconds = atof(argv[5]), factor = getenv("DELAYS_FACTOR") ? atof(getenv("DELAYS_FACTOR")) : 1.0;
-  double sweeps = argc > 7 && !strcmp(argv[6], "-sweeps") ? atof(argv[7]) / 4.0 : 1.0;
+  double seconds = atof(argv[5]);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -67,14 +65,14 @@ int main(int argc, char **argv) {
     if (!strcmp(kind, "every")) part = step % EVERY == EVERY - 1;
     if (!strcmp(kind, "growing")) part = 2.0 * step / steps;
     double more[STRETCHES] = {0.0};
-    if (rank == delayed || delayed < 0) more[stretch] = part * seconds;
-    work(factor * (WORK_S[0] + more[0]));
+    if (rank == delayed) more[stretch] = part * seconds;
+    work(WORK_S[0] + more[0]);
     pass_left();
-    work(factor * (WORK_S[1] + more[1]));
+    work(WORK_S[1] + more[1]);
     pass_right();
-    work(factor * (WORK_S[2] * sweeps + more[2]));
+    work(WORK_S[2] + more[2]);
     add_up();
-    work(factor * (WORK_S[3] + more[3]));
+    work(WORK_S[3] + more[3]);
     largest();
   }
   MPI_Finalize();

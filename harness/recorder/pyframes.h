@@ -21,5 +21,8 @@ static struct python {
 
 static void find_python(void);
 
+/* The number of a code object, which is kept alive; -1 if there is no room. */
+static int64_t code_numbered(void *object);
+
 /* The frames of Python, the innermost first. */
 static int python_frames(uint32_t places[], uint8_t entries[]);

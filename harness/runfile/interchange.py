@@ -1,14 +1,20 @@
-"""Run files as the objects of other libraries: xarray and pandas."""
+"""Run files as the objects of other libraries: xarray, pandas and Hatchet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.errors import DataError, MissingError
 from hindmost.extras import imported
+
+if TYPE_CHECKING:
+    from hindmost.harness.runfile.reader import Run
 
 
 def dataset_of(path: Path) -> Any:
@@ -23,3 +29,73 @@ def frame_of(columns: Mapping[str, NDArray[Any]], **levels: Iterable[int]) -> An
     pandas = imported("pandas", what="Frames", extra="notebook")
     index = pandas.MultiIndex.from_product(levels.values(), names=list(levels))
     return pandas.DataFrame(columns, index=index)
+
+
+def call_tree_of(run: Run) -> list[dict[str, Any]]:
+    """Return the calls of MPI of a run as a tree, in the literal form of Hatchet.
+
+    A node is a place in the source. Its own time is the work before the calls that are made there
+    and the time in them, of all iterations: ``time``, with that of the nodes below ``time (inc)``,
+    and ``MPI`` and ``MPI (inc)``, the means of the ranks in seconds; ``longest rank`` is that with
+    most time.
+
+    Raises
+    ------
+    DataError
+        The run does not know where its calls were made.
+    """
+    if not run.has("event_context") or not run.has("frame_place"):
+        raise DataError(
+            f"{run.path} does not know where its calls of MPI were made, so it has no call tree: "
+            "record it with 'hindmost attach'."
+        )
+    contexts, ranks = run.contexts, run.columns
+    spent = np.zeros((2, contexts.count * ranks))  # work before the calls, and time in them
+    for rows in run.blocks():
+        here = run.variable("event_context", rows).astype(np.int64)
+        at = (here * ranks + np.arange(ranks)[:, None]).ravel()
+        for part, name in enumerate(("event_work", "event_duration")):
+            times = run.variable(name, rows).ravel().astype(np.float64)
+            spent[part] += np.bincount(at, np.nan_to_num(times), spent.shape[1])
+    roots: dict[str, Any] = {}
+    for context, (work_s, mpi_s) in enumerate(
+        zip(*spent.reshape(2, contexts.count, ranks), strict=True)
+    ):
+        names = [contexts.places[frame] for frame in contexts.chain(context)]
+        level = roots
+        for name in names or ["(unknown)"]:
+            node = level.setdefault(
+                name, {"below": {}, "own": np.zeros((2, ranks)), "whole": np.zeros((2, ranks))}
+            )
+            node["whole"] += work_s + mpi_s, mpi_s
+            level = node["below"]
+        node["own"] += work_s + mpi_s, mpi_s
+    return [literal(name, node) for name, node in roots.items() if node["whole"].any()]
+
+
+def literal(name: str, node: dict[str, Any]) -> dict[str, Any]:
+    """Return a node of a call tree with those below it."""
+    (time_s, mpi_s), (whole_s, whole_mpi_s) = node["own"], node["whole"]
+    return {
+        "frame": {"name": name, "type": "function"},
+        "metrics": {
+            "time": float(time_s.mean()),
+            "time (inc)": float(whole_s.mean()),
+            "MPI": float(mpi_s.mean()),
+            "MPI (inc)": float(whole_mpi_s.mean()),
+            "longest rank": int(whole_s.argmax()),
+        },
+        "children": [literal(*each) for each in node["below"].items()],
+    }
+
+
+def graph_frame_of(tree: list[dict[str, Any]]) -> Any:
+    """Return a call tree as a hatchet.GraphFrame."""
+    try:
+        hatchet = import_module("hatchet")
+    except ImportError as error:
+        raise MissingError(
+            "Call trees as objects need hatchet, which is not installed: pip install llnl-hatchet; "
+            "call_tree() is the same as JSON."
+        ) from error
+    return hatchet.GraphFrame.from_literal(tree)

@@ -19,7 +19,12 @@ from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
-from hindmost.harness.runfile.interchange import dataset_of, frame_of
+from hindmost.harness.runfile.interchange import (
+    call_tree_of,
+    dataset_of,
+    frame_of,
+    graph_frame_of,
+)
 from hindmost.harness.runfile.schema import (
     NAMED,
     SCHEMA,
@@ -126,6 +131,31 @@ class Run:
         for at, name in enumerate(self.phases):
             columns[f"{name} (phase)" if name in columns else name] = phases[:, :, at].ravel()
         return frame_of(columns, iteration=range(self.bodies), rank=self.kept_ranks)
+
+    def call_tree(self) -> list[dict[str, Any]]:
+        """Return its calls of MPI as a tree, in the literal form that Hatchet and Thicket read.
+
+        See `hindmost.harness.runfile.interchange.call_tree_of`.
+
+        Raises
+        ------
+        DataError
+            The run does not know where its calls were made.
+        """
+        with self.reading():
+            return call_tree_of(self)
+
+    def to_hatchet(self) -> Any:
+        """Return the tree of its calls of MPI: hatchet.GraphFrame, times in seconds.
+
+        Raises
+        ------
+        DataError
+            As by `call_tree`.
+        MissingError
+            hatchet is not installed.
+        """
+        return graph_frame_of(self.call_tree())
 
     @property
     def reduced(self) -> bool:
@@ -513,7 +543,10 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
     names |= {dimension for name, (dimension, _) in TEXTS.items() if name in held}
     texts = {"host"} | ({"every_host"} if "ranks" in groups else set())
     texts |= {
-        name for name in TEXTS if name.startswith(("module", "code")) and "contexts" in groups
+        name
+        for start, group in (("module", "contexts"), ("code", "contexts"), ("place", "samples"))
+        for name in TEXTS
+        if name.startswith(start) and group in groups
     }
     for name in names | texts | {variable.name for variable in there}:
         if name not in held:

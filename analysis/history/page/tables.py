@@ -31,8 +31,7 @@ from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.detection import WARN
-from hindmost.models.significance import p_number
-from hindmost.text import counted, percent, signed_percent
+from hindmost.text import counted, p_number, percent, signed_percent
 
 
 def summary(study: HistoryStudy) -> list[Part]:
@@ -129,7 +128,14 @@ def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = T
     many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
     badge, commits = badge_html(group_badge(group, since)), group.commits or "unknown commits"
     title = rendered(
-        SECTIONS, "group_title", badge, group.leading.date, many, commits, group.full_commits
+        SECTIONS,
+        "group_title",
+        badge,
+        group.leading.date,
+        many,
+        commits,
+        group.full_commits,
+        group.link,
     )
     table = Table(
         columns=(
@@ -143,7 +149,8 @@ def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = T
         ),
         rows=rows,
     )
-    return Folded(title, [table], opened=opened and len(rows) <= MANY)
+    lines = [Paragraph(line, quiet=True) for line in group.history_lines]
+    return Folded(title, [*lines, table], opened=opened and len(rows) <= MANY)
 
 
 def change_rows(

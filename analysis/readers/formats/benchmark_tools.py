@@ -59,6 +59,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ from hindmost.analysis.readers.format import (
     HistoryFormat,
     Session,
 )
+from hindmost.analysis.readers.history import NOT_KNOWN, Circumstances
 from hindmost.analysis.readers.json_values import (
     JsonObject,
     entries_of,
@@ -342,17 +344,12 @@ _FIT = re.compile(r"_(?:BigO|RMS)$")
 
 
 def of_page(
-    run: Any, suite: str, where: str, file: Path, machine: str, remarks: Remarks
+    run: Any, suite: str, where: str, session: Session, remarks: Remarks
 ) -> Iterator[CaseResult]:
     """Yield the results of a run, one for each of its benchmarks."""
     time = seconds_since_1970(member(run, "date", None, where), f"{where} date")
     commit = inner(run, "commit").get("id")
-    session = Session(
-        machine=machine,
-        time=time,
-        file=str(file),
-        commits={"": str(commit)} if commit else {},
-    )
+    session = replace(session, time=time, commits={"": str(commit)} if commit else {})
     direction = DIRECTIONS.get(str(run.get("tool")))
     cases: dict[tuple[str, str, str], list[Any]] = {}
     for bench, place in entries_of(run, "benches", where):
@@ -380,11 +377,14 @@ def read_page(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[His
     if prefix is not None:
         text = "\n" * text.count("\n", 0, prefix.end()) + text[prefix.end() :].rstrip().rstrip(";")
     data = expect(load(text, str(path)), dict, f"{path}: the document")
+    address = data.get("repoUrl")
+    known = Circumstances(repositories={"": address}) if isinstance(address, str) else NOT_KNOWN
+    session = Session(machine=folder_machine, time=0.0, file=str(path), circumstances=known)
     for suite, runs in member(data, "entries", dict, f"{path}:").items():
         for at, run in enumerate(expect(runs, list, f"{path}: entries {suite}")):
             with remarks.leaving_out("runs that cannot be read", "run"):
                 where = f"{path}: {suite}[{at}]"
-                yield from list(of_page(run, suite, where, path, folder_machine, remarks))
+                yield from list(of_page(run, suite, where, session, remarks))
 
 
 GITHUB_ACTION_BENCHMARK = HistoryFormat(

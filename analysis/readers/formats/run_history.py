@@ -1,10 +1,10 @@
 """Run files of hindmost as a history: every run is an observation.
 
 A case is a solver on a workload with its configuration, and a machine is the cluster that the
-scheduler names, or the host. The timers are the solve (the slowest rank's), the median iteration,
-the mean of every phase in an iteration, the work of every stretch between two calls of MPI (see
-`RunParts`), and instructions where they were counted; all are parts of the solve. The median
-iteration and the phases are those of the rank with most; for a run with full records of some ranks,
+scheduler names, or the host. The timers are the solve (the slowest rank's), the iterations and
+their median, the mean of every phase in an iteration, the work of every stretch between two calls
+of MPI (see `RunParts`), and instructions where they were counted; all are parts of the solve. The
+median iteration and the phases are those of the rank with most; for a run with records of some,
 the median iteration is of these only, and a remark says so. The standard errors of the solve and of
 the median iteration come from batches of iterations, so that serial correlation counts; they know
 nothing of differences between runs. The measured software is the commit of the repository around
@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ from hindmost.text import counted
 
 SOLVE = "solve"
 ITERATION = "iteration"
+ITERATIONS = "iterations"
 INSTRUCTIONS, PER_CYCLE = "instructions", "instructions per cycle"
 LONGEST, MEAN = ", longest rank", ", mean of ranks"
 DISTURBANCES = "work beyond the quickest iterations"
@@ -61,8 +63,7 @@ _LINE = re.compile(r":\d+\)")
 class RunParts:
     """The work of an iteration by stretch, as nights compare it: in its quickest iterations.
 
-    The quickest are those of the parts of the run, on average, with what comes back by count: work
-    may grow, but a disturbance is not in it; see `hindmost.models.ranks.culprit`.
+    With what comes back by count, and without what disturbs; see `hindmost.models.ranks.culprit`.
 
     Attributes
     ----------
@@ -95,8 +96,7 @@ def parts_of(run: Run) -> RunParts:
     parts = RunParts(names=[], places=[], longest_s=[], mean_s=[], ranks=[], beyond_s=0.0)
     quick_s = 0.0
     for each in chosen:
-        quickest = each.quickest
-        work_s = quickest.part_s.mean(axis=0) + quickest.recurring_s
+        work_s = each.quickest.typical_s
         name, rank = _LINE.sub(")", str(each)), int(work_s.argmax())
         again = sum(other.partition(" #")[0] == name for other in parts.names)
         parts.names.append(f"{name} #{again + 1}" if again else name)
@@ -159,6 +159,7 @@ def circumstances_of(run: Run, parts: RunParts) -> Circumstances:
         place=loop,
         iterations=header.iterations,
         ranks=header.ranks,
+        load=_load(known),
         longest={
             work_of(name, LONGEST): rank
             for name, rank in zip(parts.names, parts.ranks, strict=True)
@@ -168,6 +169,14 @@ def circumstances_of(run: Run, parts: RunParts) -> Circumstances:
             for name, place in zip(parts.names, parts.places, strict=True)
         },
     )
+
+
+def _load(machine: Mapping[str, Any]) -> float | None:
+    """Return how many tasks each core of the host had to run before the run; None if unknown."""
+    load, cores = machine.get("load_before"), machine.get("cores")
+    if isinstance(load, int | float) and isinstance(cores, int) and cores > 0:
+        return float(load) / cores
+    return None
 
 
 def _commits(run: Run) -> dict[str, str]:
@@ -243,6 +252,7 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         remarks.add("metrics of kept ranks only", caution)
     phases = [name for name in run.phases if name not in (SOLVE, ITERATION)]
     values = {SOLVE: run.solve_time_s, ITERATION: measure(run, "median-iteration")}
+    values[ITERATIONS] = float(run.header.iterations)
     # What a run does not use, as the halo on one rank, is not a measurement.
     others = {name: measure(run, name) for name in phases}
     for name, longest_s, mean_s in zip(parts.names, parts.longest_s, parts.mean_s, strict=True):
@@ -257,7 +267,7 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
     yield session.result(
         case,
         values,
-        units=dict.fromkeys((INSTRUCTIONS, PER_CYCLE), ""),
+        units=dict.fromkeys((ITERATIONS, INSTRUCTIONS, PER_CYCLE), ""),
         errors=_errors(run),
         work=_times_of(run, phases),
         parents=dict.fromkeys((name for name in values if name != SOLVE), SOLVE),

@@ -145,6 +145,24 @@ def test_more_iterations_and_a_slower_machine() -> None:
     assert found.text.startswith("every stretch takes 1.20 times as long on all ranks: the machine")
 
 
+def test_a_busier_host_comes_before_code() -> None:
+    own = {STRETCH + LONGEST: 2e-3, STRETCH + MEAN: 2e-3}
+    for load, kind in ((0.3, CauseKind.STRETCH), (3.0, CauseKind.DISTURBANCES)):
+        gathering = HistoryGathering()
+        for number in range(NIGHTS):
+            one = result(number, 1.0 + 0.001 * (number % 3))
+            changed = {"solve": 0.2, **own} if number >= AT else {}
+            busy = load if number >= AT else 0.1
+            gathering.add([longer(changed, load=busy)(one)])
+        study = judge_history(gathering.history("nights"))
+        causes = [each.cause for group in group_changes(study) for each in group.findings]
+        assert causes
+        assert {each.kind for each in causes if each is not None} == {kind}
+        if kind == CauseKind.DISTURBANCES:
+            assert causes[0] is not None
+            assert "3.0 runnable tasks a core before the runs, in place of 0.1" in causes[0].text
+
+
 def test_disturbances_waiting_and_what_nothing_explains() -> None:
     found = cause(longer({"solve": 0.2, DISTURBANCES: 2e-3}))
     assert found.kind == CauseKind.DISTURBANCES

@@ -20,7 +20,7 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.change_groups import ancestors, commit_range, group_changes
+from hindmost.analysis.history.change_groups import ancestors, full_commits, group_changes
 from hindmost.analysis.history.change_sentences import group_lines
 from hindmost.analysis.history.headline import headline
 from hindmost.analysis.history.page.overview import history_sentences
@@ -84,7 +84,7 @@ def test_a_group_says_that_its_changes_lie_between_different_commits() -> None:
     blurred[STEP - 1] *= 1.1
     members = [series(stepped(0), case="ice"), series(blurred, case="fire")]
     (group,) = group_changes(judge_history(history(*members)))
-    ranges = {commit_range(each.judged, each.change) for each in group.findings}
+    ranges = {full_commits(each) for each in group.findings}
     assert len(ranges) == 2
     assert group.commits.endswith(" (the narrowest of 2 ranges)")
 

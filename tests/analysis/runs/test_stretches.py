@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +24,12 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of
+from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of, work_in
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.analysis.show.phrases import text
 from hindmost.cli import main
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.contexts import CallContexts, Module
@@ -107,6 +109,41 @@ def run_of(
     return hindmost.open(write_whole(folder, header, found))
 
 
+def test_the_tree_of_calls_has_all_their_time(tmp_path: Path, own_header: Header) -> None:
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    work[:, 2, 1] = 4e-3
+    run = run_of(tmp_path, own_header, work, 2e-3)
+    (main_node,) = run.call_tree()
+    assert json.loads(json.dumps(main_node)) == main_node
+    assert main_node["frame"] == {"name": "main (a.c:9)", "type": "function"}
+    # On average 1 ms before the exchange, 2 ms before the sum, and what the calls take.
+    assert main_node["metrics"]["time (inc)"] == pytest.approx(BODIES * 5.001e-3, rel=1e-4)
+    assert main_node["metrics"]["MPI (inc)"] == pytest.approx(BODIES * 2.001e-3, rel=1e-4)
+    assert (main_node["metrics"]["time"], main_node["metrics"]["longest rank"]) == (0.0, 2)
+
+    def own(node: dict[str, Any]) -> float:
+        return float(node["metrics"]["time"]) + sum(map(own, node["children"]))
+
+    assert own(main_node) == pytest.approx(main_node["metrics"]["time (inc)"])
+    steps = {each["frame"]["name"]: each for each in main_node["children"]}
+    assert set(steps) == {"step (a.c:20)", "step (a.c:30)"}
+    # The middle rank calls another function for its exchange.
+    leaves = [each["frame"]["name"] for each in steps["step (a.c:20)"]["children"]]
+    assert leaves == ["left (b.c:1)", "right (b.c:5)"]
+
+
+def test_a_tree_needs_the_places_of_calls(
+    tmp_path: Path, own_header: Header, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    run = hindmost.open(write_whole(tmp_path, own_header, values))
+    with pytest.raises(DataError, match="hindmost attach"):
+        run.call_tree()
+    monkeypatch.setitem(sys.modules, "hatchet", None)
+    with pytest.raises(MissingError, match="llnl-hatchet"):
+        run_of(folder_in(tmp_path), own_header, np.ones((BODIES, RANKS, 2))).to_hatchet()
+
+
 def folder_in(folder: Path) -> Path:
     """Make a folder for another run."""
     (folder / "other").mkdir()
@@ -123,8 +160,9 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     before = "between left in step (a.c:20) and sum in step (a.c:30)"
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
-    where, share = place_of_extra(stretches_of(run), 2)
-    assert (where, round(share, 3)) == (before, 1.0)
+    stretches = stretches_of(run)
+    where, share = place_of_extra(stretches, work_in(stretches, quickest=False), 2)
+    assert (str(where), round(share, 3)) == (before, 1.0)
     assert growth_of_work(run, stretches_of(run)) is None
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
@@ -296,7 +334,7 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert place_of_extra((), 0) == ("", 0.0)
+    assert place_of_extra((), (), 0) == (None, 0.0)
     assert growth_of_work(run, ()) is None
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())

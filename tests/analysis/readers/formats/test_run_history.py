@@ -35,7 +35,7 @@ def test_a_run_is_an_observation(tmp_path: Path, header: Header) -> None:
     found = {each.name.timer: each for each in history.series}
     assert {(each.name.machine, each.name.case) for each in history.series} == {("büro", CASE)}
     # The runs have no halo and post nothing.
-    counts = ("instructions", "instructions per cycle")
+    counts = ("iterations", "instructions", "instructions per cycle")
     assert set(found) == {"solve", "iteration", "wait", "local", *counts}
     assert history.parents == dict.fromkeys(("iteration", "wait", "local", *counts), "solve")
     assert found["instructions"].values[0] == pytest.approx(
