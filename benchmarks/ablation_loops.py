@@ -324,7 +324,7 @@ def case_of(program: Callable[[Random, Trace], Truth], seed: int) -> Case:
 
     def case() -> Scores:
         seen = [
-            summaries_of(loops, signatures, calls, seconds, choice.LEAST_SHARE)
+            summaries_of(loops, signatures, calls, seconds, choice.MIN_SHARE)
             for calls, loops, signatures, seconds in ranks
         ]
         found = tuple(map(described, phases_of(choose(candidates_of(seen, slack)))))
@@ -423,7 +423,7 @@ RULES = (
     Mechanism(
         name="one loop, called from several places", patches=((choice, "_merged", each_for_itself),)
     ),
-    Mechanism(name="loops of at least 5 % of the time", patches=((choice, "LEAST_SHARE", 0.0),)),
+    Mechanism(name="loops of at least 5 % of the time", patches=((choice, "MIN_SHARE", 0.0),)),
     Mechanism(name="phases of at least 10 %", patches=((choice, "MIN_PHASE", 0.0),)),
 )
 

@@ -34,6 +34,7 @@ from hindmost.analysis.show.phrases import (
 )
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.time_left import time_use_of
 from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import OUTSIDE
@@ -154,6 +155,7 @@ class AttachedRun:
             *([[Sentence(self.nobody())]] if self.nobody() else []),
             *(sentences(fact) for fact in self.facts),
             *([[Sentence(text)] for text in (*self.counted_work(), *self.inner())]),
+            *([[Sentence(self.time_use())]] if self.time_use() else []),
             [Sentence(self.next())],
         ]
 
@@ -288,6 +290,11 @@ class AttachedRun:
             if each["seconds"] >= MATTERS * whole
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
+
+    def time_use(self) -> str:
+        """Say how the time until the limit was used; empty if there was none."""
+        use = time_use_of(self.attached)
+        return "" if use is None or use.limit_s is None else use.ending()
 
     def next(self) -> str:
         """Say what to do next."""

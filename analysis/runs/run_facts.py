@@ -27,6 +27,7 @@ from hindmost.analysis.runs.stretches import (
     stretches_of,
     work_in,
 )
+from hindmost.analysis.runs.threads import unequal_threads
 from hindmost.analysis.show.facts import (
     Certainty,
     Fact,
@@ -76,7 +77,10 @@ def facts_of(
 
 def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
     """Yield what costs the time of a run."""
-    if not run.bodies or run.header.ranks < 2:
+    if not run.bodies:
+        return
+    yield from unequal_threads(run)
+    if run.header.ranks < 2:
         return
     try:
         verdict, stretches = verdict_of(run), stretches_of(run)

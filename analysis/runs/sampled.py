@@ -40,6 +40,8 @@ class RunSamples:
     kind : uint8 array, shape (sample,)
     end, place : int64 array, shape (stack,) and (frame,)
         As a `Sampled` has them.
+    region : int64 array, shape (stack,)
+        See `CodeStack`.
     places : tuple of CodePlace
     context_s : float64 array, shape (rank, context), seconds
         Processor time from calls of a context to the next ones.
@@ -57,6 +59,7 @@ class RunSamples:
     kind: NDArray[np.uint8]
     end: NDArray[np.int64]
     place: NDArray[np.int64]
+    region: NDArray[np.int64]
     places: tuple[CodePlace, ...]
     context_s: NDArray[np.float64]
     period_s: float
@@ -81,6 +84,7 @@ class RunSamples:
             kind=run.variable("sample_kind"),
             end=run.variable("stack_end") + 1,
             place=np.append(len(places), run.variable("stack_place").astype(np.int64)),
+            region=run.variable("stack_region").astype(np.int64),
             places=(*places, KERNEL),
             context_s=run.variable("context_time"),
             period_s=float(run.variable("sample_period").max(initial=0.0)),
@@ -149,6 +153,7 @@ def extra_work(run: Run, samples: RunSamples, found: Culprit, stretch: Stretch) 
         same_core=is_same_core(samples, here, answer, rank, stretch),
         run_s=run.solve_time_s,
         by_processor=found.processor,
+        has_team=bool(((samples.rank == rank) & (samples.region[samples.stack] > 0)).any()),
     )
 
 

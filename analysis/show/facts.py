@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import Culprit
+from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
 from hindmost.text import capital
 
@@ -135,6 +136,28 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnequalThreads(Fact):
+    """How OpenMP threads share the work; `imbalance` is None if chance explains their differences.
+
+    Attributes
+    ----------
+    imbalance : TeamImbalance or None
+        Of the rank that loses most by it.
+    threads : int
+        Most that work in the regions of a rank.
+    efficiency : float
+        Of the threads in regions: the least of a rank.
+    serial_share : float
+        Share of a rank's work in which one thread works: the most of a rank.
+    """
+
+    imbalance: TeamImbalance | None
+    threads: int
+    efficiency: float
+    serial_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stated(Fact):
     """A fact in the words of its topic.
 
@@ -172,6 +195,8 @@ class ExtraWork:
         Time of the run.
     by_processor : bool
         Whether the extra work is processor time.
+    has_team : bool
+        Whether other threads work with the one that calls MPI.
     """
 
     attribution: Attribution
@@ -183,6 +208,7 @@ class ExtraWork:
     same_core: bool
     run_s: float
     by_processor: bool
+    has_team: bool = False
 
     @property
     def is_busy(self) -> bool:

@@ -18,10 +18,12 @@ from hindmost.analysis.show.facts import (
     NoCore,
     RecurringWork,
     Stated,
+    UnequalThreads,
     UnequalWork,
 )
 from hindmost.analysis.show.table import WIDTH
 from hindmost.models.ranks.culprit import HALF_AS_FAST, Culprit, Doubt
+from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
 from hindmost.text import (
     capital,
@@ -38,7 +40,7 @@ PLACES, CALLS, WAITS, OFTEN, OTHERS = 1, 2, 3, 4, 5
 
 WAITING, BLOCKED = 0.5, 0.1
 """Parts of the time without processor time that waiting for a core is, at least, and at most."""
-LEAST_CPU = 0.01
+MIN_CPU = 0.01
 """Part of a rank's processor time from which on some more of it is told."""
 NEARLY_ALL = 0.99
 """End of an interval above which the whole is meant."""
@@ -106,6 +108,16 @@ def sentences(fact: Fact) -> list[Sentence]:
             ]
         case GrowingWork():
             return [Sentence(f"{capital(brief(fact))}.")]
+        case UnequalThreads():
+            shared = (
+                f"{counted(fact.threads, 'thread')} of a rank work in OpenMP regions; their "
+                f"efficiency is {percent(fact.efficiency, 0)}, and one thread works in "
+                f"{percent(fact.serial_share, 0)} of the time that they work."
+            )
+            if fact.imbalance is None:
+                return [Sentence(shared, OTHERS)]
+            lost = f"the others lose {percent(fact.share or 0.0)} of the time by it"
+            return [Sentence(f"{capital(brief(fact))}; {lost}."), Sentence(shared, OTHERS)]
         case Stated():
             return [Sentence(fact.text)]
     return []
@@ -139,6 +151,14 @@ def brief(fact: Fact) -> str:
                 f"work of {fact.subject}{where} grows from {seconds(fact.begin_s)} to "
                 f"{seconds(fact.end_s)} an iteration{perhaps}"
             )
+        case UnequalThreads(imbalance=TeamImbalance() as imbalance):
+            others = "its other thread" if fact.threads == 2 else "its other threads on average"
+            return (
+                f"{fact.subject}, thread {imbalance.thread} works {factor(imbalance.times)} times "
+                f"as long as {others} in {fact.where}"
+            )
+        case UnequalThreads():
+            return f"the efficiency of threads is {percent(fact.efficiency, 0)}"
         case Stated():
             return fact.brief
     return ""
@@ -212,7 +232,7 @@ def on_extra_work(extra: ExtraWork) -> list[Sentence]:
     """Return what part of extra work is processor time, and in which function that is."""
     if extra.by_processor or extra.is_busy:
         return on_function(extra)
-    if extra.extra_cpu_s < LEAST_CPU * extra.own_cpu_s:
+    if extra.extra_cpu_s < MIN_CPU * extra.own_cpu_s:
         words = f"Its processor time is no longer there than the others': it {idle_words(extra)}."
         return [Sentence(words)]
     part = percent(extra.extra_cpu_s / extra.extra_s, 0)
@@ -225,9 +245,11 @@ def idle_words(extra: ExtraWork) -> str:
     idle_s = extra.extra_s - extra.extra_cpu_s
     if extra.core_wait_s >= WAITING * idle_s:
         return "waits for a core"
-    if extra.core_wait_s < BLOCKED * idle_s:
-        return "is blocked in the system (a file, a lock, a pause)"
-    return "waits for a core, or is blocked in the system"
+    others = ["for its other threads"] if extra.has_team else []
+    if not extra.core_wait_s < BLOCKED * idle_s:
+        others.insert(0, "for a core")
+    waits = f"waits {' or '.join(others)}, or " if others else ""
+    return f"{waits}is blocked in the system (a file, a lock, a pause)"
 
 
 def on_function(extra: ExtraWork) -> list[Sentence]:

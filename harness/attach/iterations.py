@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.choice import (
-    LEAST_ITERATIONS,
-    LEAST_SHARE,
+    MIN_ITERATIONS,
+    MIN_SHARE,
     Candidate,
     Chosen,
     Signature,
@@ -228,7 +228,7 @@ def borders_at_call(
 
 def least_share(wanted: str) -> float:
     """Return the share of the time from which on a loop is looked at that is to be chosen."""
-    return LEAST_SHARE if wanted == FIND else 0.0
+    return MIN_SHARE if wanted == FIND else 0.0
 
 
 def chosen_loops(
@@ -376,7 +376,7 @@ def loops_seen(
             longer = loop.share > chosen.share  # but too few iterations
             role, of = roles.get(signature, ("phase" if longer else "", None))
             every = 1 if of is None else of.every
-            if loop.iterates and (role or loop.share >= LEAST_SHARE):
+            if loop.iterates and (role or loop.share >= MIN_SHARE):
                 seen = LoopSeen(
                     name=names[signature] if of is None else option_of(of, names),
                     role=role,
@@ -513,10 +513,10 @@ def _why_none(wanted: str, listed: str | None, of_first: str, contexts: CallCont
     if listed is None:
         theirs = f" Ranks do different things: rank 0 has {of_first}." if of_first else ""
         return (
-            f"no loop that all ranks have has MPI calls and {percent(LEAST_SHARE, 0)} of the "
+            f"no loop that all ranks have has MPI calls and {percent(MIN_SHARE, 0)} of the "
             f"time.{theirs}"
         )
     return (
-        f"no loop iterates at least {LEAST_ITERATIONS} times, equally often on all ranks, with its "
+        f"no loop iterates at least {MIN_ITERATIONS} times, equally often on all ranks, with its "
         f"calls in as many iterations.{there_are}"
     )

@@ -33,11 +33,11 @@ from hindmost.harness.loops.tree import (
 
 ENOUGH = 32
 """Iterations that share the calls of a loop, from which on no loop in it is looked at."""
-LEAST_ITERATIONS = 10
+MIN_ITERATIONS = 10
 """Of a loop, and so many must share its calls; of fewer it is said that they are few."""
 MIN_OF_FEW = 4
 """Iterations of a loop that is taken at all: more than axes have."""
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
 NEARLY_ALL = 0.8
 """Share of the calls of a loop from which on those in it are what it does, and of its entries with
@@ -286,7 +286,7 @@ def summaries_of(
         counts, often = np.unique(trips, return_counts=True)
         once = bool((loop.trips == 1).all())
         hidden = np.empty(0, np.int64)
-        if loop.begins.size >= 2 * LEAST_ITERATIONS:
+        if loop.begins.size >= 2 * MIN_ITERATIONS:
             hidden = np.flatnonzero(hidden_every(loop, calls))
         found[signatures[key]] = Summary(
             around=tuple(signatures[each] for each in loops_around(loop, loops)),
@@ -343,7 +343,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     """
     roots = [each for each in candidates.values() if each.parent is None]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
-    together = [each for each in _merged(found, candidates) if each.share >= LEAST_SHARE]
+    together = [each for each in _merged(found, candidates) if each.share >= MIN_SHARE]
     return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
 
 
@@ -390,8 +390,8 @@ def _descend(
     if not loop.iterates or _is_in_these(loop, deeper, candidates):
         return deeper
     if loop.equal and loop.iterations >= MIN_OF_FEW:
-        return [_taken(loop, around, candidates, few=loop.sharing < LEAST_ITERATIONS)]
-    return deeper if loop.most >= LEAST_ITERATIONS else []
+        return [_taken(loop, around, candidates, few=loop.sharing < MIN_ITERATIONS)]
+    return deeper if loop.most >= MIN_ITERATIONS else []
 
 
 def _is_in_these(
@@ -405,7 +405,7 @@ def _is_in_these(
         return False
     if 2.0 * loop.sharing < loop.iterations or loop.iterations < MIN_OF_FEW:
         return True
-    few = loop.sharing < LEAST_ITERATIONS
+    few = loop.sharing < MIN_ITERATIONS
     return (
         len(list(_merged(deeper, candidates))) == 1
         and all(each.equal and (each.constant or (few and each.long)) for each in inside)
@@ -428,7 +428,7 @@ def _taken(
         usable = [
             each
             for each in range(2, LONGEST_SPLIT + 1)
-            if each in common and loop.iterations >= LEAST_ITERATIONS * each
+            if each in common and loop.iterations >= MIN_ITERATIONS * each
         ]
         every = min(usable, default=1)
     return Chosen(

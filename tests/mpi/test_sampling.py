@@ -13,10 +13,12 @@ from tests.programs.attaching import PROGRAMS, compiled, environment_for
 import hindmost
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.stretches import stretches_of
+from hindmost.analysis.runs.threads import line_in, regions_of
 from hindmost.harness.attach.convert import convert_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import attribute
+from hindmost.models.ranks.teams import TeamWork
 
 pytestmark = pytest.mark.mpi
 STEPS, TIMES = 100, 10
@@ -26,7 +28,7 @@ RATE = 2000
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("sampled"), "sampled", "-O1", "-g", "-pthread")
+    return compiled(tmp_path_factory.mktemp("sampled"), "sampled", "-O1", "-g", "-fopenmp")
 
 
 def line_of(word: str) -> int:
@@ -88,6 +90,25 @@ def test_threads_are_sampled_each(program: Path, tmp_path: Path) -> None:
     for rank, thread in aside:
         own = (run.variable("thread_rank") == rank) & (number == thread)
         assert time_s[own] > 0.0
+
+
+def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path: Path) -> None:
+    run, _ = recorded(program, tmp_path, "team")
+    samples = RunSamples.of(run)
+    assert samples is not None
+    names, region = regions_of(samples)
+    teams = []
+    for rank in range(2):
+        mine = (samples.rank == rank) & (samples.kind == SampleKind.WORK)
+        teams.append(TeamWork.of(samples.thread[mine], region[mine], samples.count[mine]))
+    assert [team.threads.size for team in teams] == [2, 2]
+    slow = teams[1].imbalance()
+    assert slow is not None
+    assert (names[slow.region], slow.thread) == ("share", 1)
+    assert slow.times == pytest.approx(TIMES, rel=0.5)
+    line = line_in(samples, region, 1, int(teams[1].threads[1]), slow.region)
+    assert line == f"heavy (sampled.c:{line_of('HEAVY')})"
+    assert teams[1].efficiency < 0.7
 
 
 def test_blocking_calls_are_never_cut_short(program: Path, tmp_path: Path) -> None:

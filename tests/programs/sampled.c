@@ -2,12 +2,16 @@
  *
  * sampled STEPS TIMES HOW: rank 1 does TIMES the work in `heavy`. HOW: "plain"; "profiles": the program installs a handler
  * of SIGPROF after a third of its steps, and a signal would end it; "blocks": each step calls what can be interrupted, and
- * what was is counted; "forbids": perf_event_open is forbidden; "threads": two threads more work, in `aside`; "hangs": rank
+ * what was is counted; "forbids": perf_event_open is forbidden; "threads": two threads more work, in `aside`; "team":
+ * two OpenMP threads share the work of `heavy`; "hangs": rank
  * 1 then waits for ever, one thread for a lock. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <mpi.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -33,6 +37,16 @@ static __attribute__((noinline)) void light(int rounds) {
 
 static __attribute__((noinline)) void heavy(int rounds) {
   for (int i = 0; i < rounds; i++) value = value * 0.998 + 0.002; /* HEAVY */
+}
+
+/* Two threads share it; the second one has TIMES the work on rank 1. */
+static __attribute__((noinline)) void share(int rank, int times) {
+#ifdef _OPENMP
+#pragma omp parallel num_threads(2)
+  heavy(rank == 1 && omp_get_thread_num() == 1 ? times * ROUNDS : ROUNDS);
+#else
+  (void)rank, (void)times;
+#endif
 }
 
 static __attribute__((noinline)) void *aside(void *unused) {
@@ -85,7 +99,8 @@ int main(int argc, char **argv) {
     light(ROUNDS);
     MPI_Barrier(MPI_COMM_WORLD);
     light(ROUNDS);
-    heavy(rank == 1 ? times * ROUNDS : ROUNDS);
+    if (!strcmp(how, "team")) share(rank, times);
+    else heavy(rank == 1 ? times * ROUNDS : ROUNDS);
     if (!strcmp(how, "blocks")) block();
     MPI_Allreduce(MPI_IN_PLACE, &stopped, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }

@@ -82,8 +82,8 @@ def test_few_samples_name_nothing_and_tell_how_many_are_needed() -> None:
     [
         (0.9, "waits for a core."),
         (0.0, "is blocked in the system (a file, a lock, a pause)."),
-        (np.nan, "waits for a core, or is blocked in the system."),
-        (0.3, "waits for a core, or is blocked in the system."),
+        (np.nan, "waits for a core, or is blocked in the system (a file, a lock, a pause)."),
+        (0.3, "waits for a core, or is blocked in the system (a file, a lock, a pause)."),
     ],
 )
 def test_time_that_is_no_processor_time_has_another_cause(core_wait_s: float, words: str) -> None:
@@ -96,6 +96,13 @@ def test_time_that_is_no_processor_time_has_another_cause(core_wait_s: float, wo
     assert "Only 20 % of that is processor time; else it " in said(part)
     assert "flux_kernel (flux.f90:210)" in said(part)
     assert not part.decides
+
+
+def test_a_rank_may_wait_for_its_other_threads() -> None:
+    found = replace(FOUND, extra_cpu_s=0.001, has_team=True)
+    assert "it waits for its other threads, or is blocked in the system" in said(found)
+    unknown = replace(found, core_wait_s=np.nan)
+    assert "it waits for a core or for its other threads, or is blocked" in said(unknown)
 
 
 def test_functions_that_all_take_longer_are_not_told_apart() -> None:
