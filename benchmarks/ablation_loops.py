@@ -97,7 +97,16 @@ class Trace:
         for key, (parent, noted) in self.found.items():
             arrays = {name: np.array(each, np.int64) for name, each in noted.items()}
             seconds = seconds_of(arrays["enters"], arrays["leaves"], calls)
-            loops[key] = Loop(key=key, parent=parent, frames=(), **arrays, seconds=seconds)
+            loops[key] = Loop(
+                key=key,
+                parent=parent,
+                frames=(),
+                begins=arrays["begins"],
+                enters=arrays["enters"],
+                leaves=arrays["leaves"],
+                trips=arrays["trips"],
+                seconds=seconds,
+            )
         return calls, loops
 
 
