@@ -194,11 +194,11 @@ def test_regimes_are_told_with_intervals_and_histograms(
 def test_narrow_windows_and_dark_pages(browser: Browser, page: Path, scheme: str) -> None:
     browser.window(420, 800, scheme)
     try:
-        show(browser, page, "#blake/beam/Total&with=blake/other/Total")
+        show(browser, page, "#blake/beam/Total")
         assert browser.evaluate("document.documentElement.scrollWidth") == 420
         paper = browser.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
-        for name in ("series", "ratio"):
+        for name in ("series", "matrix"):
             seen = browser.evaluate(
                 f"(() => {{ const c = document.querySelector('#{name}-chart canvas');"
                 " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
