@@ -15,8 +15,7 @@ from hindmost.models.changepoint.changes import WITHIN
 from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.changepoint.revisions import CONFIRMED, SEEN
 from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
-from hindmost.models.significance import p_words
-from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, p_words, percent, plural, quantity, signed_percent
 
 
 def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 /* The recorder with an MPI of one rank whose calls do nothing: what it writes, and how it ends, without the
  * time and the threads of an MPI. Compiled with recorder.c and -DHINDMOST_LINKED.
  *
- *   stub_mpi SHARED HOW [CALLS [NEST]]
+ *   stub_mpi SHARED HOW [CALLS [NEST [THREADS]]]
  *
  * A loop of iterations of some calls. SHARED is a file of two numbers: iterations that are done, and the
  * kernel's number of a second thread, which sleeps. HOW: "for-ever"; a number of iterations, after which the
@@ -83,6 +83,23 @@ static void *second(void *unused) {
   return NULL;
 }
 
+static _Atomic uintptr_t next_request = 16;
+
+/* A ring of messages with itself, as a thread of its own that the recorder does not record in full. */
+static void *call_along(void *given) {
+  const int64_t calls = *(int64_t *)given;
+  double a = 1.0, b;
+  for (int64_t i = 0; i < calls; i++) {
+    MPI_Request requests[2];
+    for (int j = 0; j < 2; j++) requests[j] = (MPI_Request)(next_request += 16);
+    MPI_Irecv(&b, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(&a, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+  }
+  return NULL;
+}
+
 /* So deep that contexts are many, and new ones come as long as the program runs. */
 static __attribute__((noinline)) void call_from(int depth) {
   double a = 1.0, b;
@@ -120,14 +137,19 @@ int main(int argc, char **argv) {
   if (shared == MAP_FAILED) return 2;
   pthread_t thread;
   pthread_create(&thread, NULL, second, NULL);
-  MPI_Init(&argc, &argv);
+  int threads = argc > 5 ? atoi(argv[5]) : 0, provided;
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  pthread_t others[16];
   double a = 1.0, b;
   for (int64_t i = 0; how == argv[2] || i < most; i++) {
     MPI_Pcontrol(1);
     shared[0] = i;
+    if (i == 1)
+      for (int j = 0; j < threads; j++) pthread_create(&others[j], NULL, call_along, &most);
     for (int j = 0; j < calls; j++) call_from(nest ? (int)(i / 64 + j) % nest : 0);
     MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
+  for (int j = 0; j < threads; j++) pthread_join(others[j], NULL);
   if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 3);
   if (!strcmp(how, "exit")) exit(0);
   if (!strcmp(how, "fail")) exit(5);

@@ -90,6 +90,26 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSite:
+    """MPI calls of one kind by a thread from one context of its rank."""
+
+    context: Count = 0
+    call: Count = 0
+    count: Count = 0
+    ns: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadCalls:
+    """The MPI calls of a thread other than the recorded one, as far as they have returned."""
+
+    thread: Count = 0
+    calls: Count = 0
+    phase_ns: tuple[Count, ...] = ()
+    sites: tuple[ThreadSite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A solve, or the iterations of a loop, on one rank.
 
@@ -121,6 +141,7 @@ class Section:
     phases : tuple of str
         Names of the phases that the program marks, by number.
     inner : tuple of Inner
+    threads : tuple of ThreadCalls
     """
 
     what: Literal["solve", "loop"]
@@ -152,6 +173,7 @@ class Section:
     core_wait_ns: Unsure = -1
     foreign_calls: Count = 0
     foreign_threads: Count = 0
+    threads: tuple[ThreadCalls, ...] = ()
     other_ns: Mapping[str, Count] = field(default_factory=dict)
     polls: Count = 0
     between_polls_ns: Count = 0

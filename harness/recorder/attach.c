@@ -11,12 +11,14 @@
 #include "classify.h"
 #include "inject.h"
 #include "libraries.h"
+#include "lock.h"
 #include "loops.h"
 #include "pairs.h"
 #include "peers.h"
 #include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sampler.h"
 #include "sections.h"
 #include "settings.h"
 #include "signals.h"
@@ -62,9 +64,10 @@ static void leave_environment(void) {
 static void leave_child(void) {
   if (!attached.on) return;
   attached.on = 0;
-  session_id = 0;
+  __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   if (raw.fd >= 0) close(raw.fd);
   raw.fd = -1;
+  sampler_leave_child();
 }
 
 #ifdef HINDMOST_LINKED
@@ -91,6 +94,7 @@ static int exit_status = -1; /* with which the program called exit; -1: it did n
 static void write_end(const struct ending *how) {
   struct text text = {0};
   int lost = raw.failure;
+  sampler_write();
   write_contexts();
   if (tables) raw_frame(RAW_POLLS, tables->polls, (chain_count + 1) * sizeof *tables->polls);
   text_add(&text, "{\"finalized\":%s", how->finalized ? "true" : "false");
@@ -129,7 +133,8 @@ static void write_end(const struct ending *how) {
 static void write_open_sections(int complete) {
   const enum session_state open = session_now();
   enter_session(ENDED);
-  state->armed = session_id = 0;
+  state->armed = 0;
+  __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   struct extent to = whole_extent(0);
   to.end_ns = instant();
   if (open != IDLE) disarm(to.end_ns);
@@ -258,8 +263,9 @@ static void attach_begin(void) {
   note_exits();
   end_in_time();
   begin_pairs();
+  sampler_begin(attached.own);
   before_recording = stop_finding;
-  if (pairs_page || attached.marking_call != NO_CALL) call_hooks.after_call = follow_call;
+  if (pairs_page || attached.samples || attached.marking_call != NO_CALL) call_hooks.after_call = follow_call;
   if (attached.marking_call == FIND_CALL) open_loop();
   if (attached.marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */
@@ -282,6 +288,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
   report_status("loaded\t%d\t%s\t%s", (int)attached.pid, own_name(), image);
   refuse_another_mpi();
   find_bindings();
+  if (attached.samples) sampler_prepare();
 }
 
 /* ---- MPI calls that begin and end a program ---- */
@@ -317,6 +324,7 @@ int MPI_Init(int *argc, char ***argv) {
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
   report_init();
   int error = PMPI_Init_thread(argc, argv, required, provided);
+  is_concurrent = !error && *provided == MPI_THREAD_MULTIPLE;
   if (!error) attach_begin();
   return error;
 }

@@ -8,9 +8,11 @@
 #include "places.h"
 #include "ring.h"
 #include "session.h"
+#include "thread_calls.h"
 
 /* What others do when the record of a call is kept: set while a session is open, NULL: nothing. */
 static struct call_hooks {
+  void (*before_call)(void);
   void (*after_call)(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
 } call_hooks;
 
@@ -40,24 +42,37 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   if (call_hooks.after_call) call_hooks.after_call(begin_ns, end_ns, call, flags);
 }
 
-static void count_foreign(void);
+/* Whose call it is: of nobody whose calls are recorded, such as MPI itself, which may call its own public names; of the
+ * recorded thread; or of another. */
+enum caller { NOBODY, RECORDED, OTHER_THREAD };
 
-/* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
- * its own public names. Calls of other threads are counted. */
-static inline __attribute__((always_inline)) int enter(enum call call) {
-  if (!session_id) {
+static inline __attribute__((always_inline)) enum caller enter(enum call call) {
+  const int64_t session = session_number();
+  if (!session) {
     int64_t before = __atomic_load_n(&calls_passed[call], __ATOMIC_RELAXED);
     __atomic_store_n(&calls_passed[call], before + 1, __ATOMIC_RELAXED);
-    return 0;
+    return NOBODY;
   }
-  if (mpi_depth) return 0;
-  if (own_session != session_id) {
-    count_foreign();
-    return 0;
+  if (mpi_depth) return NOBODY;
+  if (own_session != session) {
+    enter_of_thread((const uint64_t *)__builtin_frame_address(0));
+    mpi_depth++;
+    return OTHER_THREAD;
   }
   if (injection.at_calls) take_detour();
   NOTE_CONTEXT;
   open_call = (int)call;
+  if (call_hooks.before_call) call_hooks.before_call();
   mpi_depth++;
-  return 1;
+  return RECORDED;
+}
+
+/* The time as a caller needs it: the clock of records belongs to the recorded thread. */
+static inline int64_t time_for(enum caller caller) {
+  return caller == RECORDED ? now() : caller == OTHER_THREAD ? system_now() + clock_shift_ns : 0;
+}
+
+static __attribute__((noinline)) void leave_of_thread(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase) {
+  mpi_depth--;
+  finish_of_thread(begin_ns, end_ns, call, phase);
 }

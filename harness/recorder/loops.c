@@ -5,10 +5,11 @@
 #include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sampler.h"
 
 #include <string.h>
 enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
-static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_id || recording()); }
+static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_number() || recording()); }
 
 static struct marks marks_made(void) { return loop.marks[loop.holds]; }
 
@@ -47,6 +48,7 @@ static void write_part(int64_t mark_ns) {
   if (!begin_writing(&before)) return;
   struct extent to = whole_extent(mark_ns);
   int64_t kept = kept_of(to);
+  sampler_write();
   write_contexts();
   write_records(loop.written, kept);
   begin_loop_section(&text, marks_made().count);
@@ -80,7 +82,7 @@ static void open_loop(void) {
 static void stop_finding(void) {
   sigset_t before;
   if (!attached.unless_marked || attached.marking_call != FIND_CALL || !attached.begun || session_now() == ENDED) return;
-  if (session_id && !recording()) return; /* another thread */
+  if (session_number() && !recording()) return; /* another thread */
   if (!begin_writing(&before)) return;
   attached.marking_call = NO_CALL;
   if (loop_is_open()) {
@@ -193,6 +195,7 @@ static void mark_at_call(int64_t end_ns) {
 }
 
 static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+  if (sampling) sampler_leave(begin_ns, end_ns);
   if (pairs_page) note_pair(begin_ns, call, flags);
   if (attached.marking_call == NO_CALL) return;
   if (attached.marking_call == FIND_CALL && part_is_due(end_ns)) write_due_part(end_ns);

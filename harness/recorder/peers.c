@@ -1,6 +1,7 @@
 #include "peers.h"
 
 #include "communicators.h"
+#include "lock.h"
 
 enum { PEER_WINDOW = 64, MAX_NEIGHBOURS = 1024 };
 static int peer_place(MPI_Comm communicator, int to) {
@@ -75,14 +76,17 @@ static void forget_peers(void) {
  * number, -1 if the table was full or there is too little room. */
 int hindmost_peers(MPI_Fint communicator, int room, int32_t *rank, int64_t *messages, int64_t *bytes) {
   MPI_Comm comm = MPI_Comm_f2c(communicator);
-  int count = 0;
+  int count = 0, is_full = 0;
+  lock_tables();
   resolve_peers(MPI_COMM_NULL, comm);
   for (int i = 0; i < PEERS; i++) {
     if (!peers[i].used || peers[i].communicator != comm || !peers[i].messages || peers[i].to < 0) continue;
-    if (count == room || unattributed_messages) return -1;
+    if ((is_full = count == room)) break;
     rank[count] = peers[i].to;
     messages[count] = peers[i].messages;
     bytes[count++] = peers[i].bytes;
   }
-  return unattributed_messages ? -1 : count;
+  if (unattributed_messages || is_full) count = -1;
+  unlock_tables();
+  return count;
 }

@@ -8,21 +8,21 @@
 
 #include <mpi.h>
 #include <stddef.h>
-#define PETSC_FUNCTIONS(X)                                                                           \
-  X(PetscLogEventGetId, (const char *, int *)) X(PetscLogSet, (void *, void *))                      \
-  X(PetscLogLegacyCallbacksBegin, (void *, void *, void *, void *))                                  \
-  X(PetscGetVersionNumber, (int64_t *, int64_t *, int64_t *, int64_t *))                             \
-  X(PetscDataTypeFromString, (const char *, int *, int *)) X(PetscDataTypeGetSize, (int, size_t *))  \
-  X(PetscOptionsGetAll, (void *, char **)) X(PetscObjectGetComm, (void *, MPI_Comm *))               \
-  X(PetscPushErrorHandler, (void *, void *)) X(PetscPopErrorHandler, (void))                         \
-  X(KSPGetType, (void *, const char **)) X(KSPGetOptionsPrefix, (void *, const char **))             \
-  X(KSPGetOperators, (void *, void **, void **)) X(KSPGetPC, (void *, void **))                      \
-  X(KSPGetTolerances, (void *, void *, void *, void *, int64_t *))                                   \
-  X(KSPGetConvergedReason, (void *, int *)) X(KSPGetIterationNumber, (void *, int64_t *))            \
-  X(KSPMonitorSet, (void *, void *, void *, void *)) X(KSPGMRESGetRestart, (void *, int64_t *))      \
-  X(KSPGetNormType, (void *, int *)) X(PCGetType, (void *, const char **))                           \
-  X(MatGetType, (void *, const char **)) X(MatGetSize, (void *, int64_t *, int64_t *))               \
-  X(MatGetInfo, (void *, int, double *)) X(SNESGetIterationNumber, (void *, int64_t *))              \
+#define PETSC_FUNCTIONS(X)                                                                          \
+  X(PetscLogEventGetId, (const char *, int *)) X(PetscLogSet, (void *, void *))                     \
+  X(PetscLogLegacyCallbacksBegin, (void *, void *, void *, void *))                                 \
+  X(PetscGetVersionNumber, (int64_t *, int64_t *, int64_t *, int64_t *))                            \
+  X(PetscDataTypeFromString, (const char *, int *, int *)) X(PetscDataTypeGetSize, (int, size_t *)) \
+  X(PetscOptionsGetAll, (void *, char **)) X(PetscObjectGetComm, (void *, MPI_Comm *))              \
+  X(PetscPushErrorHandler, (void *, void *)) X(PetscPopErrorHandler, (void))                        \
+  X(KSPGetType, (void *, const char **)) X(KSPGetOptionsPrefix, (void *, const char **))            \
+  X(KSPGetOperators, (void *, void **, void **)) X(KSPGetPC, (void *, void **))                     \
+  X(KSPGetTolerances, (void *, void *, void *, void *, int64_t *))                                  \
+  X(KSPGetConvergedReason, (void *, int *)) X(KSPGetIterationNumber, (void *, int64_t *))           \
+  X(KSPMonitorSet, (void *, void *, void *, void *)) X(KSPGMRESGetRestart, (void *, int64_t *))     \
+  X(KSPGetNormType, (void *, int *)) X(PCGetType, (void *, const char **))                          \
+  X(MatGetType, (void *, const char **)) X(MatGetSize, (void *, int64_t *, int64_t *))              \
+  X(MatGetInfo, (void *, int, double *)) X(SNESGetIterationNumber, (void *, int64_t *))             \
   X(TSGetStepNumber, (void *, int64_t *))
 static struct petsc {
   int connected;

@@ -66,10 +66,10 @@ void hindmost_await_solve(MPI_Fint communicator, void (*at_end)(void)) {
 }
 
 /* Whether a recording is active or awaited: only one is possible at a time. */
-int hindmost_is_busy(void) { return session_id || awaiting; }
+int hindmost_is_busy(void) { return session_number() || awaiting; }
 
 int hindmost_end_wait(void) {
-  if (session_id) hindmost_disarm();
+  if (session_number()) hindmost_disarm();
   awaiting = 0;
   at_solve_end = 0;
   return solves_seen;
@@ -90,7 +90,7 @@ static inline int own_work(void) { return solving && inner_depth == 0; }
 int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
   if (log_begin) log_begin(event, unused, a, b, c, d);
   int armed = recording();
-  if (!(armed | awaiting) || (session_id && !armed) || (unsigned)event >= EVENTS) return 0;
+  if (!(armed | awaiting) || (session_number() && !armed) || (unsigned)event >= EVENTS) return 0;
   const struct watch *w = &watches[event];
   if (!armed && (!w->is_solve || a != solver || solves_seen++)) return 0;
   if (!armed && hindmost_arm(awaiting_ranks)) return 0;

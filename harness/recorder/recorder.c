@@ -5,8 +5,11 @@
  * hindmost_event_begin and hindmost_event_end (petsc_events.c) for every event that it logs; it keeps
  * only the few that the segmentation of a solver needs, selected by id.
  *
- * The caller provides all memory before the solve. Nothing here allocates, locks or prints. Only the
- * thread that arms the recorder is recorded; MPI calls of other threads are only counted.
+ * The caller provides all memory before the solve. While a session is open, calls lock and print nothing, but
+ * for one lock where MPI was promised calls of several threads at a time (lock.h), and allocate nothing, but for the
+ * ranks of a communicator at its first message (communicators.c). Parts of an attached program's records are
+ * written between iterations (rawfile.h). Records are those of the thread that begins the session; calls of
+ * other threads are added up by call site (thread_calls.h).
  *
  * This file is all that a compiler is given: the units below as one, so that what a call costs is inlined, and no
  * name but those of the interface can meet one of the program that the recorder is linked into. A unit includes the
@@ -15,6 +18,7 @@
 #include "abi.c"
 #include "clock.c"
 #include "unwind.c"
+#include "lock.h"
 #include "bindings.c"
 #include "places.c"
 #include "pyframes.c"
@@ -28,7 +32,8 @@
 #include "counters.c"
 #include "live.c"
 #include "activities.c"
-#include "classify.c"
+#include "thread_calls.c"
+#include "classify.h"
 #include "recording.c"
 #include "petsc_events.c"
 #include "wrap.c"
@@ -40,6 +45,7 @@
 #include "libraries.c"
 #include "all_ranks.c"
 #include "rank_file.c"
+#include "sampler.c"
 #include "sections.c"
 #include "signals.c"
 #include "pairs.c"

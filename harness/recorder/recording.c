@@ -4,6 +4,7 @@
 #include "classify.h"
 #include "counters.h"
 #include "live.h"
+#include "lock.h"
 #include "peers.h"
 #include "requests.h"
 
@@ -66,10 +67,13 @@ static void keep_status(void) {}
 #endif
 static void clear_session(void) {
   state->seen = marks_seen = 0;
-  state->foreign_calls = state->foreign_threads = 0;
+  __atomic_store_n(&state->foreign_calls, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&state->foreign_threads, 0, __ATOMIC_RELAXED);
   state->unknown_requests = state->between_polls_ns = 0;
   idle_record = -1;
+  lock_tables();
   forget_peers();
+  unlock_tables();
   halo_depth = mpi_depth = 0;
   solving = inner_depth = depth_outside = in_monitors = 0;
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
@@ -90,7 +94,8 @@ static void note_begin(void) {
 
 static void start_recording(void) {
   state->armed = 1;
-  session_id = own_session = ++sessions_begun;
+  own_session = ++sessions_begun;
+  __atomic_store_n(&session_id, own_session, __ATOMIC_RELEASE);
 }
 
 /* Meets the other ranks of the communicator, notes the time and starts to record. */
@@ -113,7 +118,8 @@ int hindmost_arm(MPI_Fint communicator) {
 }
 
 static void disarm(int64_t end_ns) {
-  state->armed = session_id = 0;
+  state->armed = 0;
+  __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   state->end_ns = end_ns;
   state->switches = involuntary_switches() - switches_before;
   state->core_wait_ns = core_wait_so_far();

@@ -52,7 +52,7 @@ class Recording:
     counts : int64 array, shape (mark, 2)
         Instructions and cycles at each mark, -1 where they were not counted; empty if never.
     foreign_calls : int
-        MPI calls of other threads during the solve, which were not recorded.
+        MPI calls of other threads during the solve, which are in no body.
     foreign_threads : int
         How many such threads made some.
     polls : int

@@ -11,7 +11,10 @@ static int request_enter(MPI_Request request) {
   for (uint32_t i = 0; i < WINDOW; i++) {
     uint32_t at = (first + i) & (REQUEST_PLACES - 1);
     uint64_t nothing = 0;
+    if (atomic_load_explicit(&requests[at].key, memory_order_relaxed)) continue;
     if (atomic_compare_exchange_strong(&requests[at].key, &nothing, key)) {
+      uint8_t reach = atomic_load_explicit(&request_reach[first], memory_order_relaxed);
+      while (reach <= i && !atomic_compare_exchange_weak(&request_reach[first], &reach, (uint8_t)(i + 1))) {}
       requests[at].active = 0;
       return (int)at;
     }
@@ -24,7 +27,8 @@ static int request_enter(MPI_Request request) {
 static struct request *request_started(MPI_Request request, enum request_kind kind, int flags, uint32_t message) {
   int at = request_enter(request);
   if (at == NO_PLACE) return NULL;
-  if (session_id && own_session != session_id) flags |= ALONE;
+  const int64_t session = session_number();
+  if (session && own_session != session) flags |= ALONE;
   struct request *r = &requests[at];
   if (r->kind != (int8_t)kind || r->persistent) r->active = 0; /* formerly another request's value */
   r->kind = (int8_t)kind;

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 enum request_kind { MESSAGE_REQUEST = 1, COLLECTIVE_REQUEST, FILE_REQUEST };
 
-enum { REQUEST_PLACES = 1 << 14, WINDOW = 32, MAX_SETTLED = 4096 };
+enum { REQUEST_PLACES = 1 << 14, WINDOW = 32, MAX_COMPLETED = 4096 };
 
 static struct request {
   _Atomic uint64_t key;  /* the request's value; 0: free */
@@ -27,6 +27,7 @@ static struct request {
   int64_t bytes;         /* of a persistent send */
   int64_t serial;        /* of a collective: its number in the order of starts */
 } requests[REQUEST_PLACES];
+static _Atomic uint8_t request_reach[REQUEST_PLACES]; /* by hash: behind so many slots nothing was ever stored */
 
 static int64_t collectives_started, collectives_active;
 static inline uint64_t key_of(MPI_Request request) { return (uint64_t)(uintptr_t)request; }
@@ -39,7 +40,7 @@ static inline int request_place(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return NO_PLACE;
   uint64_t key = key_of(request);
   uint32_t first = hash_of(key);
-  for (uint32_t i = 0; i < WINDOW; i++) {
+  for (uint32_t i = 0, reach = atomic_load_explicit(&request_reach[first], memory_order_relaxed); i < reach; i++) {
     uint32_t at = (first + i) & (REQUEST_PLACES - 1);
     if (atomic_load_explicit(&requests[at].key, memory_order_relaxed) == key) return (int)at;
   }

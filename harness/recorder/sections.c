@@ -8,6 +8,9 @@
 #include "petsc_events.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sampler.h"
+#include "session.h"
+#include "thread_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +48,7 @@ static void attach_arm(MPI_Comm comm, int size) {
   resume_injection();
   begin_activities();
   note_begin();
+  sampler_forget_call();
   if (session_now() != ENDED) start_recording();
   end_writing(&before);
 }
@@ -85,20 +89,24 @@ static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, v
 static struct {
   uint32_t modules, codes, places, chains;
 } written;
+
 static void forget_written(void) { memset(&written, 0, sizeof written); }
+
+/* Other threads may add some meanwhile: chains are counted first, since what they name is there before them. */
 static void write_contexts(void) {
   if (!tables) return;
-  write_names(RAW_MODULES, &written.modules, module_count, add_module);
-  write_names(RAW_CODES, &written.codes, code_count, add_code);
-  if (written.places < place_count)
-    raw_frame(RAW_PLACES, tables->places + written.places, (place_count - written.places) * sizeof(struct place));
-  written.places = place_count;
-  if (written.chains < chain_count) { /* where each ends among all places of chains, then these places */
-    uint32_t first = tables->chain_start[written.chains], last = tables->chain_start[chain_count];
-    raw_frame(RAW_CHAIN_ENDS, tables->chain_start + written.chains + 1, (chain_count - written.chains) * sizeof(uint32_t));
+  const uint32_t chains = __atomic_load_n(&chain_count, __ATOMIC_ACQUIRE), places = __atomic_load_n(&place_count, __ATOMIC_ACQUIRE);
+  write_names(RAW_MODULES, &written.modules, __atomic_load_n(&module_count, __ATOMIC_ACQUIRE), add_module);
+  write_names(RAW_CODES, &written.codes, __atomic_load_n(&code_count, __ATOMIC_ACQUIRE), add_code);
+  if (written.places < places)
+    raw_frame(RAW_PLACES, tables->places + written.places, (places - written.places) * sizeof(struct place));
+  written.places = places;
+  if (written.chains < chains) { /* where each ends among all places of chains, then these places */
+    uint32_t first = tables->chain_start[written.chains], last = tables->chain_start[chains];
+    raw_frame(RAW_CHAIN_ENDS, tables->chain_start + written.chains + 1, (chains - written.chains) * sizeof(uint32_t));
     raw_frame(RAW_CHAINS, tables->chain_places + first, (last - first) * sizeof(uint32_t));
   }
-  written.chains = chain_count;
+  written.chains = chains;
 }
 
 static struct extent whole_extent(int64_t end_ns) {
@@ -106,6 +114,35 @@ static struct extent whole_extent(int64_t end_ns) {
 }
 
 static int64_t kept_of(struct extent to) { return to.seen < state->capacity ? to.seen : state->capacity; }
+
+/* The calls of other threads in this session, as far as they have returned. */
+static void add_threads(struct text *text) {
+  const int64_t session = sessions_begun;
+  int written = 0;
+  text_add(text, ",\"threads\":[");
+  for (int i = 0; i < thread_entries(); i++) {
+    const struct thread_calls *thread = &thread_calls[i];
+    if (__atomic_load_n(&thread->session, __ATOMIC_ACQUIRE) != session) continue;
+    text_add(text, written++ ? ",{" : "{");
+    text_number(text, "thread", __atomic_load_n(&thread->thread, __ATOMIC_RELAXED));
+    text_number(text, "calls", __atomic_load_n(&thread->calls, __ATOMIC_RELAXED));
+    text_add(text, ",\"phase_ns\":[");
+    for (int phase = 0; phase < PHASES; phase++)
+      text_add(text, phase ? ",%lld" : "%lld", (long long)__atomic_load_n(&thread->phase_ns[phase], __ATOMIC_RELAXED));
+    text_add(text, "],\"sites\":[");
+    const int64_t sites = __atomic_load_n(&thread->sites, __ATOMIC_ACQUIRE);
+    for (int64_t site = 0; site < sites; site++) {
+      text_add(text, site ? ",{" : "{");
+      text_number(text, "context", thread->site[site].context);
+      text_number(text, "call", thread->site[site].call);
+      text_number(text, "count", __atomic_load_n(&thread->site[site].count, __ATOMIC_RELAXED));
+      text_number(text, "ns", __atomic_load_n(&thread->site[site].ns, __ATOMIC_RELAXED));
+      text_add(text, "}");
+    }
+    text_add(text, "]}");
+  }
+  text_add(text, "]");
+}
 
 static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int complete) {
   int64_t polls = 0;
@@ -116,8 +153,9 @@ static void add_counts(struct text *text, struct extent to, int64_t switches, in
   text_number(text, "kept", kept_of(to));
   text_number(text, "switches", switches);
   text_number(text, "core_wait_ns", core_wait_ns);
-  text_number(text, "foreign_calls", state->foreign_calls);
-  text_number(text, "foreign_threads", state->foreign_threads);
+  text_number(text, "foreign_calls", __atomic_load_n(&state->foreign_calls, __ATOMIC_RELAXED));
+  text_number(text, "foreign_threads", __atomic_load_n(&state->foreign_threads, __ATOMIC_RELAXED));
+  add_threads(text);
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
@@ -146,6 +184,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   count_calls();
   for (; kept - written > most; written += most) write_records(written, written + most);
   text_frame(text, RAW_SECTION);
+  sampler_write();
   write_contexts();
   size_t left = (size_t)(kept - written);
   raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));

@@ -10,7 +10,6 @@ struct extent {
 };
 
 static int may_ask_mpi; /* not in a call of the program, whose handler may have come, nor in another thread */
-static int64_t calls_of_some[CALL_COUNT]; /* where iterations end at a call: those among a part of the ranks */
 
 static double load_of_host(void);
 

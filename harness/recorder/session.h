@@ -18,14 +18,23 @@ static inline void leave_session(void) {
 }
 
 static inline int loop_is_open(void) { return session_now() == FINDING || session_now() == LOOP; }
+
 static int halo_depth, recorded_size;
 static MPI_Comm recorded_comm = MPI_COMM_NULL;
-static int64_t session_id, sessions_begun;           /* number of the armed session, 0 if none; sessiones so far */
-static _Thread_local int64_t own_session;    /* last one that this thread began */
-static _Thread_local int mpi_depth;          /* depth of MPI calls of this thread */
+static int64_t session_id, sessions_begun; /* number of the armed session, 0 if none; sessions so far */
+
+/* Without a call of a function for each look; there is little of this memory for libraries that are loaded late. */
+#define INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+static _Thread_local INITIAL_EXEC int64_t own_session; /* last one that this thread began */
+static _Thread_local INITIAL_EXEC int mpi_depth;       /* depth of MPI calls of this thread */
+
+static inline int64_t session_number(void) { return __atomic_load_n(&session_id, __ATOMIC_ACQUIRE); }
 
 /* Whether this thread is recorded now. */
-static inline int recording(void) { return session_id && own_session == session_id; }
+static inline int recording(void) {
+  const int64_t number = session_number();
+  return number && own_session == number;
+}
 
 /* Whether the recorded thread is in a solve of PETSc, and how deep in events that enclose work that is not the solver's own. */
 static int solving, inner_depth, depth_outside, in_monitors;

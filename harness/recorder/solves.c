@@ -133,7 +133,7 @@ static void begin_solve(void *ksp, const void *frame) {
     return;
   }
   solve.number = attached.solves++;
-  if (awaiting || session_id || loop_is_open() || attached.marking_call >= 0 || taken >= attached.most || chosen++ % attached.every) {
+  if (awaiting || session_number() || loop_is_open() || attached.marking_call >= 0 || taken >= attached.most || chosen++ % attached.every) {
     leave_out(ksp);
     solve.skipped_ksp = ksp;
     return;
@@ -295,8 +295,8 @@ static void enter_level(int level, void *object, const void *frame) {
 }
 
 static int attached_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
-  if ((unsigned)event < EVENTS && attached.on && session_now() != ENDED && (!session_id || recording())) {
-    if (!event_known[event] && !session_id) {
+  if ((unsigned)event < EVENTS && attached.on && session_now() != ENDED && (!session_number() || recording())) {
+    if (!event_known[event] && !session_number()) {
       event_known[event] = 1;
       find_names();
     }
@@ -307,7 +307,7 @@ static int attached_event_begin(int event, int unused, void *a, void *b, void *c
 
 static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
   int error = hindmost_event_end(event, unused, a, b, c, d);
-  if ((unsigned)event >= EVENTS || !event_levels[event] || !attached.on || session_now() == ENDED || (session_id && !recording()))
+  if ((unsigned)event >= EVENTS || !event_levels[event] || !attached.on || session_now() == ENDED || (session_number() && !recording()))
     return error;
   switch (event_levels[event]) {
   case SNES_LEVEL:
@@ -347,14 +347,14 @@ OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const c
 
 /* Forms of which some do not call PetscInitialize where another library could see it. Their arguments
  * are addresses and lengths: eight words are passed on whatever they are. */
-#define STARTS_PETSC(name)                                                                             \
-  OF_PETSC int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) {          \
-    static int (*real)(void *, void *, void *, void *, void *, void *, void *, void *);                \
-    if (!real) real = petsc_function(#name);                                                           \
-    if (!real) return 56;                                                                              \
-    int error = real(a, b, c, d, e, f, g, h);                                                          \
-    connect_petsc(attached_event_begin, attached_event_end);                                                                                   \
-    return error;                                                                                      \
+#define STARTS_PETSC(name)                                                                    \
+  OF_PETSC int name(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h) { \
+    static int (*real)(void *, void *, void *, void *, void *, void *, void *, void *);       \
+    if (!real) real = petsc_function(#name);                                                  \
+    if (!real) return 56;                                                                     \
+    int error = real(a, b, c, d, e, f, g, h);                                                 \
+    connect_petsc(attached_event_begin, attached_event_end);                                  \
+    return error;                                                                             \
   }
 STARTS_PETSC(PetscInitializeNoArguments)
 STARTS_PETSC(PetscInitializeNoPointers)

@@ -12,51 +12,63 @@
  * Inside the halo exchange of a PETSc solve everything is halo. */
 #include "classify.h"
 #include "communicators.h"
+#include "lock.h"
 #include "peers.h"
 #include "requests.h"
 
+#include <alloca.h>
+
 /* A wrapper: `before` runs first, `after` when the call has returned without an error; it may set flags
  * and count. */
-#define AROUND(name, arguments, before, after, phase)                           \
-  {                                                                             \
-    int recorded = enter(called), flags = 0, count = 0;                         \
-    before;                                                                     \
-    int64_t begin_ns = recorded ? now() : 0;                                    \
-    int error = PMPI_##name arguments;                                          \
-    int64_t end_ns = recorded ? now() : 0;                                      \
-    if (!error) {                                                               \
-      after;                                                                    \
-    }                                                                           \
-    if (recorded) finish(begin_ns, end_ns, called, phase, flags, count);       \
-    return error;                                                               \
+#define AROUND(name, arguments, before, after, phase)                                       \
+  {                                                                                         \
+    const enum caller caller = enter(called);                                               \
+    const int recorded = caller == RECORDED;                                                \
+    int flags = 0, count = 0;                                                               \
+    lock_tables();                                                                          \
+    before;                                                                                 \
+    unlock_tables();                                                                        \
+    int64_t begin_ns = time_for(caller);                                                    \
+    int error = PMPI_##name arguments;                                                      \
+    int64_t end_ns = time_for(caller);                                                      \
+    if (!error) {                                                                           \
+      lock_tables();                                                                        \
+      after;                                                                                \
+      unlock_tables();                                                                      \
+    }                                                                                       \
+    if (recorded) finish(begin_ns, end_ns, called, phase, flags, count);                    \
+    if (caller == OTHER_THREAD) leave_of_thread(begin_ns, end_ns, called, phase);           \
+    return error;                                                                           \
   }
 #define NOTHING (void)0
 
 /* ---- messages ---- */
 
-static inline int counts_peers(int recorded) { return recorded && (!solving || peers_in_solves); }
+static inline int counts_peers(enum caller caller) {
+  return caller == RECORDED ? !solving || peers_in_solves : caller == OTHER_THREAD && peers_in_solves;
+}
 
-static inline void count_sent(int recorded, MPI_Comm c, int to, int64_t n, MPI_Datatype t) {
-  if (counts_peers(recorded) && to >= 0) peer_add(peer_place(c, to), 1, bytes_of(n, t));
+static inline void count_sent(enum caller caller, MPI_Comm c, int to, int64_t n, MPI_Datatype t) {
+  if (counts_peers(caller) && to >= 0) peer_add(peer_place(c, to), 1, bytes_of(n, t));
 }
 
 /* Of an epoch on a window: its members hear from this rank when it posts, or completes. */
-static void count_members(int recorded, MPI_Group group) {
+static void count_members(enum caller caller, MPI_Group group) {
   MPI_Group ours;
   int size = 0, rank;
-  if (!counts_peers(recorded) || PMPI_Group_size(group, &size) || PMPI_Comm_group(recorded_comm, &ours)) return;
+  if (!counts_peers(caller) || PMPI_Group_size(group, &size) || PMPI_Comm_group(recorded_comm, &ours)) return;
   for (int i = 0; i < size; i++)
     if (!PMPI_Group_translate_ranks(group, 1, &i, ours, &rank) && rank != MPI_UNDEFINED)
       peer_add(peer_place(recorded_comm, rank), 1, 0);
   PMPI_Group_free(&ours);
 }
 
-static inline void count_neighbours(int recorded, MPI_Comm c) {
-  if (counts_peers(recorded)) peer_add(peer_place(c, TOPOLOGY), 1, 0);
+static inline void count_neighbours(enum caller caller, MPI_Comm c) {
+  if (counts_peers(caller)) peer_add(peer_place(c, TOPOLOGY), 1, 0);
 }
 
 static inline int prepared_peer(MPI_Comm c, int to) {
-  return to < 0 && to != TOPOLOGY ? NO_PEER : session_id && own_session != session_id ? NO_PLACE : peer_place(c, to);
+  return to < 0 && to != TOPOLOGY ? NO_PEER : peer_place(c, to);
 }
 
 /* Whether a message is one of this rank to itself: nobody else is waited for. */
@@ -67,8 +79,8 @@ static inline int own(int recorded, MPI_Comm c, int other) {
   return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
 }
 
-#define SEND_(name, arguments) \
-  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)), \
+#define SEND_(name, arguments)                                                               \
+  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(caller, c, to, n, t)), \
          count = sends(recorded, c, to, tag, &flags), HALO)
 
 /* A call that sends or receives one message, if that is known: what its record has of it. */
@@ -96,7 +108,7 @@ static __attribute__((noinline)) void keep_further(int64_t begin_ns, enum call c
   MPI_Status status;          \
   if (recorded && is_wild(from, tag) && z == MPI_STATUS_IGNORE) z = &status
 
-#define RECV_(name, arguments)                                  \
+#define RECV_(name, arguments)                                                   \
   AROUND(name, arguments, ASK_STATUS(from, tag); flags = own(recorded, c, from), \
          count = of_message(recorded, message_from(c, from, tag, z), &flags), HALO)
 #define PROBE_(name, arguments) RECV_(name, arguments)
@@ -105,34 +117,34 @@ static __attribute__((noinline)) void keep_further(int64_t begin_ns, enum call c
 #define RECV_MATCHED_(name, arguments) AROUND(name, arguments, NOTHING, count = of_message(recorded, NO_MESSAGE, &flags), HALO)
 #define WIN_WAIT_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define FLAG_TEST_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
-#define IPROBE_(name, arguments)                                                                             \
-  AROUND(name, arguments, ASK_STATUS(from, tag), (flags = *f ? 0 : INCOMPLETE,                                 \
+#define IPROBE_(name, arguments)                                               \
+  AROUND(name, arguments, ASK_STATUS(from, tag), (flags = *f ? 0 : INCOMPLETE, \
          count = *f ? of_message(recorded, message_from(c, from, tag, z), &flags) : 0), HALO)
 #define IMPROBE_(name, arguments) IPROBE_(name, arguments)
-#define SENDRECV_(name, arguments)                                                                               \
-  AROUND(name, arguments, ASK_STATUS(from, rtag);                                                                 \
-         (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),                                  \
-         if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | flags);                      \
+#define SENDRECV_(name, arguments)                                                                   \
+  AROUND(name, arguments, ASK_STATUS(from, rtag);                                                    \
+         (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(caller, c, to, n, t)), \
+         if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | flags);       \
          count = of_message(recorded, message_from(c, from, rtag, z), &flags), HALO)
 #define PREADY_(name, arguments) WIN_WAIT_(name, arguments)
-#define NEIGHBOR_COLLECTIVE_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
-#define ISEND_(name, arguments) \
-  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(recorded, c, to, n, t)),     \
+#define NEIGHBOR_COLLECTIVE_(name, arguments) AROUND(name, arguments, count_neighbours(caller, c), NOTHING, HALO)
+#define ISEND_(name, arguments)                                                              \
+  AROUND(name, arguments, (flags = own(recorded, c, to), count_sent(caller, c, to, n, t)), \
          (request_started(*q, MESSAGE_REQUEST, flags, NO_MESSAGE), count = sends(recorded, c, to, tag, &flags)), HALO)
-#define IRECV_(name, arguments) \
-  AROUND(name, arguments, flags = own(recorded, c, from),                                         \
+#define IRECV_(name, arguments)                           \
+  AROUND(name, arguments, flags = own(recorded, c, from), \
          receives_any(request_started(*q, MESSAGE_REQUEST, flags, recorded ? message_with(c, from, tag) : UNKNOWN_MESSAGE), c, from, tag), HALO)
-#define ISENDRECV_(name, arguments)                                                               \
-  AROUND(name, arguments, (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(recorded, c, to, n, t)),       \
+#define ISENDRECV_(name, arguments) \
+  AROUND(name, arguments, (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(caller, c, to, n, t)), \
          (receives_any(request_started(*q, MESSAGE_REQUEST, flags, recorded ? message_with(c, from, rtag) : UNKNOWN_MESSAGE), c, from, rtag), \
           count = sends(recorded, c, to, tag, &flags)), HALO)
 #define IRECV_MATCHED_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, MESSAGE_REQUEST, 0, NO_MESSAGE), HALO)
 #define INEIGHBOR_COLLECTIVE_(name, arguments) \
-  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, MESSAGE_REQUEST, 0, UNKNOWN_MESSAGE), HALO)
+  AROUND(name, arguments, count_neighbours(caller, c), request_started(*q, MESSAGE_REQUEST, 0, UNKNOWN_MESSAGE), HALO)
 
 /* Persistent requests may be older than what is recorded. */
 static inline uint32_t prepared(int recorded, MPI_Comm c, int other, int tag) {
-  return recorded || !session_id ? message_with(c, other, tag) : UNKNOWN_MESSAGE;
+  return recorded || !session_number() ? message_with(c, other, tag) : UNKNOWN_MESSAGE;
 }
 
 static inline void mark_as_send(struct request *r) {
@@ -140,13 +152,13 @@ static inline void mark_as_send(struct request *r) {
 }
 
 #define SEND_INIT_(name, arguments) \
-  AROUND(name, arguments, NOTHING,      \
+  AROUND(name, arguments, NOTHING,  \
          mark_as_send(request_prepared(*q, MESSAGE_REQUEST, own(recorded, c, to), prepared_peer(c, to), bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
 #define PSEND_INIT_(name, arguments) \
-  AROUND(name, arguments, NOTHING,       \
+  AROUND(name, arguments, NOTHING,   \
          mark_as_send(request_prepared(*q, MESSAGE_REQUEST, 0, prepared_peer(c, to), k * bytes_of(n, t), prepared(recorded, c, to, tag))), HALO)
 #define RECV_INIT_(name, arguments) \
-  AROUND(name, arguments, NOTHING,         \
+  AROUND(name, arguments, NOTHING,  \
          receives_any(request_prepared(*q, MESSAGE_REQUEST, own(recorded, c, from), NO_PEER, 0, prepared(recorded, c, from, tag)), c, from, tag), HALO)
 #define NEIGHBOR_COLLECTIVE_INIT_(name, arguments) \
   AROUND(name, arguments, NOTHING, request_prepared(*q, MESSAGE_REQUEST, 0, prepared_peer(c, TOPOLOGY), 0, UNKNOWN_MESSAGE), HALO)
@@ -186,14 +198,14 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
   return found;
 }
 
-#define ROOTED(name, arguments, rank)                                                                  \
-  AROUND(name, arguments,                                                                                   \
+#define ROOTED(name, arguments, rank) \
+  AROUND(name, arguments,             \
          (flags = flags_of(recorded, c), count = rank_of_group(recorded, c, rank, &flags)), NOTHING, WAIT)
-#define COLLECTIVE_(name, arguments)                                                                             \
+#define COLLECTIVE_(name, arguments)                                                                        \
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
          NOTHING, WAIT)
-#define COMM_CREATE_(name, arguments)                                                                           \
+#define COMM_CREATE_(name, arguments)                                                                       \
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
          number_communicator(c, *d), WAIT)
@@ -205,8 +217,8 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define WIN_FREE_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
 #define COMM_FREE_(name, arguments) \
   AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), forget_communicator(*c)), NOTHING, WAIT)
-#define ICOLLECTIVE_(name, arguments)                   \
-  AROUND(name, arguments, flags = flags_of(recorded, c),   \
+#define ICOLLECTIVE_(name, arguments)                    \
+  AROUND(name, arguments, flags = flags_of(recorded, c), \
          (request_started(*q, COLLECTIVE_REQUEST, flags, 0), count = 1), POST)
 
 /* With a root: the one rank whose start this rank needs, itself for nobody; or all, then no GROUP. */
@@ -216,22 +228,23 @@ static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, i
   return rank_of_group(recorded, c, at_root ? own : root, flags);
 }
 
-#define IROOTED(name, arguments, at_root)                                                           \
-  AROUND(name, arguments,                                                                                 \
-         (flags = flags_of(recorded, c), count = rank_needed(recorded, c, root, at_root, &flags)),        \
+#define IROOTED(name, arguments, at_root)                                                          \
+  AROUND(name, arguments,                                                                          \
+         (flags = flags_of(recorded, c), count = rank_needed(recorded, c, root, at_root, &flags)), \
          request_started(*q, COLLECTIVE_REQUEST, flags, 0), POST)
 #define ICOLLECTIVE_FROM_ROOT_(name, arguments) IROOTED(name, arguments, 0)
 #define ICOLLECTIVE_TO_ROOT_(name, arguments) IROOTED(name, arguments, 1)
-#define COLLECTIVE_INIT_(name, arguments)               \
+#define COLLECTIVE_INIT_(name, arguments)                \
   AROUND(name, arguments, flags = flags_of(recorded, c), \
          request_prepared(*q, COLLECTIVE_REQUEST, flags, NO_PEER, 0, 0), POST)
 
 /* ---- requests ---- */
 
 /* Starts of persistent requests; those of collectives are counted. */
-static enum phase start_requests(int recorded, enum call call, int64_t n, const MPI_Request q[], int *flags, int *count) {
+static enum phase start_requests(enum caller caller, enum call call, int64_t n, const MPI_Request q[], int *flags, int *count) {
   int messages = 0, collectives = 0, others = 0, sent = 0;
   uint32_t message = NO_MESSAGE;
+  const int recorded = caller == RECORDED;
   int64_t begin_ns = 0;
   for (int64_t i = 0; i < n; i++) {
     int at = request_place(q[i]);
@@ -247,7 +260,7 @@ static enum phase start_requests(int recorded, enum call call, int64_t n, const 
     }
     messages++;
     others += !(r->flags & OWN);
-    if (counts_peers(recorded) && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
+    if (counts_peers(caller) && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
     if (!recorded || !r->sends) continue;
     if (sent++) keep_further(begin_ns = begin_ns ? begin_ns : now(), call, message, SENT | (r->flags & OWN));
     message = r->message;
@@ -260,56 +273,62 @@ static enum phase start_requests(int recorded, enum call call, int64_t n, const 
   return collectives && !messages ? POST : HALO;
 }
 
-#define STARTED(name, arguments, number)                                                \
-  AROUND(name, arguments,                                                              \
-         enum phase started = start_requests(recorded, called, number, q, &flags, &count), NOTHING, started)
+#define STARTED(name, arguments, number) \
+  AROUND(name, arguments,                \
+         enum phase started = start_requests(caller, called, number, q, &flags, &count), NOTHING, started)
 #define START_(name, arguments) STARTED(name, arguments, 1)
 #define STARTALL_(name, arguments) STARTED(name, arguments, n)
 
-static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_SETTLED ? MAX_SETTLED : (int)n; }
+static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_COMPLETED ? MAX_COMPLETED : (int)n; }
 
 /* A call that completes requests counts as their kind. They are read before the call, which sets them
- * to null. `early` completes those whose slots are not stored; `done` is the number of completed ones,
- * and `which` their indices, NULL for all. */
-#define COMPLETES(name, arguments, number, early, done, which)                                   \
-  {                                                                                              \
-    int recorded = enter(called), unknown, self_only, wild, late = 0, received = 0;                    \
-    int room = room_for(number), places[room];                                                   \
-    uint32_t messages[room];                                                                     \
-    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &self_only, &wild);      \
-    MPI_Status statuses[recorded && wild ? room : 1];                                            \
-    int ignored = z == MPI_STATUS_IGNORE || z == MPI_STATUSES_IGNORE;                            \
-    if (recorded && wild && ignored && number <= room) z = statuses, ignored = 0;                \
-    int count = early;                                                                           \
-    int64_t begin_ns = recorded ? now() : 0;                                                     \
-    int error = PMPI_##name arguments;                                                           \
-    int64_t end_ns = recorded ? now() : 0, complete = error ? 0 : (done);                        \
-    count += requests_completed(places, room, complete, which, &late, recorded ? messages : NULL,  \
-                              &received, ignored ? NULL : z);                                    \
-    if (recorded) {                                                                              \
-      state->unknown_requests += unknown;                                                        \
-      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | self_only;                         \
-      if (phase == HALO && complete > 0 && !count && !unknown)                                   \
-        count = number > room ? 0 : of_message(1, received ? messages[0] : NO_MESSAGE, &flags);  \
-      for (int further = 1; further < received; further++)                                       \
-        keep_further(begin_ns, called, messages[further], self_only);                                \
-      finish(begin_ns, end_ns, called, phase, flags, count);                                    \
-    }                                                                                            \
-    return error;                                                                                \
+ * to null. `few`: so many need no more memory than a wrapper has; `early` completes those whose slots are
+ * not stored; `done` is the number of completed ones, and `which` their indices, NULL for all. */
+#define COMPLETES(name, arguments, number, few, early, done, which)                                                      \
+  {                                                                                                                      \
+    const enum caller caller = enter(called);                                                                            \
+    const int recorded = caller == RECORDED;                                                                             \
+    int room = few == 1 ? 1 : room_for(number), unknown, self_only, wild, late = 0, received = 0;                        \
+    int few_places[few], *places = room <= few ? few_places : alloca((size_t)room * sizeof *places);                     \
+    uint32_t few_messages[few], *messages = room <= few ? few_messages : alloca((size_t)room * sizeof *messages);        \
+    lock_tables();                                                                                                       \
+    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &self_only, &wild);                          \
+    int ignored = z == MPI_STATUS_IGNORE || z == MPI_STATUSES_IGNORE;                                                    \
+    if (recorded && wild && ignored && number <= room) z = alloca((size_t)room * sizeof *z), ignored = 0;                \
+    int count = early;                                                                                                   \
+    unlock_tables();                                                                                                     \
+    int64_t begin_ns = time_for(caller);                                                                                 \
+    int error = PMPI_##name arguments;                                                                                   \
+    int64_t end_ns = time_for(caller), complete = error ? 0 : (done);                                                    \
+    lock_tables();                                                                                                       \
+    count += requests_completed(places, room, complete, which, &late, recorded ? messages : NULL, &received,             \
+                                ignored ? NULL : z);                                                                     \
+    unlock_tables();                                                                                                     \
+    if (recorded) {                                                                                                      \
+      state->unknown_requests += unknown;                                                                                \
+      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | self_only;                                       \
+      if (phase == HALO && complete > 0 && !count && !unknown)                                                           \
+        count = number > room ? 0 : of_message(1, received ? messages[0] : NO_MESSAGE, &flags);                          \
+      for (int further = 1; further < received; further++) keep_further(begin_ns, called, messages[further], self_only); \
+      finish(begin_ns, end_ns, called, phase, flags, count);                                                             \
+    }                                                                                                                    \
+    if (caller == OTHER_THREAD) leave_of_thread(begin_ns, end_ns, called, phase);                                        \
+    return error;                                                                                                        \
   }
-#define WAIT_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, 1, NULL)
+#define FEW 16
+#define WAIT_ONE_(name, arguments) COMPLETES(name, arguments, 1, 1, 0, 1, NULL)
 #define WAIT_ALL_(name, arguments) \
-  COMPLETES(name, arguments, n, requests_completed_early(n - room, q + room, &late), n, NULL)
-#define WAIT_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *i != MPI_UNDEFINED, i)
-#define WAIT_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
-#define TEST_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, *f != 0, NULL)
-#define TEST_ALL_(name, arguments) COMPLETES(name, arguments, n, 0, *f ? n : 0, NULL)
-#define TEST_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *f && *i != MPI_UNDEFINED, i)
-#define TEST_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+  COMPLETES(name, arguments, n, FEW, requests_completed_early(n - room, q + room, &late), n, NULL)
+#define WAIT_ANY_(name, arguments) COMPLETES(name, arguments, n, FEW, 0, *i != MPI_UNDEFINED, i)
+#define WAIT_SOME_(name, arguments) COMPLETES(name, arguments, n, FEW, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
+#define TEST_ONE_(name, arguments) COMPLETES(name, arguments, 1, 1, 0, *f != 0, NULL)
+#define TEST_ALL_(name, arguments) COMPLETES(name, arguments, n, FEW, 0, *f ? n : 0, NULL)
+#define TEST_ANY_(name, arguments) COMPLETES(name, arguments, n, FEW, 0, *f && *i != MPI_UNDEFINED, i)
+#define TEST_SOME_(name, arguments) COMPLETES(name, arguments, n, FEW, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
 
 /* Tests a request without completing it. */
-#define GET_STATUS_(name, arguments)                                                          \
-  AROUND(name, arguments, int place; int unknown; int self_only; int wild;                          \
+#define GET_STATUS_(name, arguments)                                                                       \
+  AROUND(name, arguments, int place; int unknown; int self_only; int wild;                                 \
          enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &self_only, &wild); (void)place, \
          flags = INCOMPLETE, asked)
 #define REQUEST_FREE_(name, arguments) AROUND(name, arguments, request_freed(*q), NOTHING, HALO)
@@ -318,8 +337,8 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_SETTLED ? MAX
 
 #define RMA_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define RMA_REQUEST_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, MESSAGE_REQUEST, 0, UNKNOWN_MESSAGE), HALO)
-#define WIN_POST_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
-#define WIN_START_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
+#define WIN_POST_(name, arguments) AROUND(name, arguments, count_members(caller, group), NOTHING, HALO)
+#define WIN_START_(name, arguments) AROUND(name, arguments, count_members(caller, group), NOTHING, HALO)
 #define FILE_IO_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)
 #define FILE_IO_REQUEST_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_REQUEST, 0, 0), OTHER)
 

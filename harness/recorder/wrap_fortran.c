@@ -30,16 +30,16 @@ __attribute__((constructor)) static void fill_table(void) {
 }
 
 #else
-#define PASSED_ON(name, parameters, arguments)                             \
-  int PMPI_##name parameters {                                             \
-    static int(*real) parameters, (*linked)parameters;                     \
-    if (is_of_program(__builtin_return_address(0))) {                      \
-      if (!leaves_to_linked) return MPI_##name arguments;                  \
+#define PASSED_ON(name, parameters, arguments)                                    \
+  int PMPI_##name parameters {                                                    \
+    static int(*real) parameters, (*linked)parameters;                            \
+    if (is_of_program(__builtin_return_address(0))) {                             \
+      if (!leaves_to_linked) return MPI_##name arguments;                         \
       if (!linked) linked = (int(*) parameters)dlsym(RTLD_DEFAULT, "MPI_" #name); \
-      return linked arguments;                                             \
-    }                                                                      \
-    if (!real) real = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name);  \
-    return real arguments;                                                 \
+      return linked arguments;                                                    \
+    }                                                                             \
+    if (!real) real = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name);         \
+    return real arguments;                                                        \
   }
 
 #define COUNT int

@@ -8,10 +8,12 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.terms import compiled_stub, losses, start, trial
 
 import hindmost
+from hindmost.analysis.runs.efficiency.withheld import calls_of_threads
 from hindmost.errors import MissingError
 from hindmost.harness.attach.convert import convert_all
 from hindmost.harness.attach.settings import call_names
@@ -45,9 +47,30 @@ def test_the_recorder_is_clean_under_sanitizers(tmp_path: Path) -> None:
         assert process.communicate(timeout=60)[1] == ""
 
 
-def run_of(stub: Path, folder: Path, how: str) -> tuple[Run, int, list[str]]:
+def test_threads_that_call_mpi_at_a_time_do_not_race(tmp_path: Path) -> None:
+    try:
+        program = compiled_stub(tmp_path, "-O1", "-fsanitize=thread")
+    except (subprocess.CalledProcessError, MissingError):
+        pytest.skip("the compiler has no ThreadSanitizer")
+    for how in ("", "exit", "fail"):
+        process = start(program, tmp_path / f"end-{how}", f"500{how}", "20", "40", "3")
+        assert process.communicate(timeout=60)[1] == ""
+
+
+def test_calls_of_other_threads_are_known_by_call_site(stub: Path, tmp_path: Path) -> None:
+    run, _, _ = run_of(stub, tmp_path / "threads", "", "20", "0", "3")
+    calls, contexts = run.variable("context_thread_calls"), run.contexts
+    assert run.header.spec["foreign_threads"] == 3
+    assert calls.sum() == run.header.spec["foreign_calls"] == 3 * 4 * ITERATIONS
+    callers = {contexts.places[contexts.chain(int(at))[-1]] for at in np.flatnonzero(calls)}
+    assert {place.partition(" ")[0] for place in callers} == {"call_along"}
+    assert (run.variable("context_thread_time")[calls > 0] > 0).all()
+    assert "3 other threads (" in calls_of_threads(run)
+
+
+def run_of(stub: Path, folder: Path, how: str, *more: str) -> tuple[Run, int, list[str]]:
     """Run the program to its end; return its run, its status, and what was said."""
-    process = start(stub, folder, f"{ITERATIONS}{how}")
+    process = start(stub, folder, f"{ITERATIONS}{how}", *more)
     process.communicate(timeout=60)
     said: list[str] = []
     (file,) = convert_all(folder / "out", folder / "out", said.append)

@@ -10,7 +10,7 @@ from hindmost.analysis.runs.finding import SPOILS
 from hindmost.harness.runfile.all_ranks import unclassified_share_of_all
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted, percent
+from hindmost.text import counted, percent, seconds
 
 UNKNOWN = "unknown"
 """Instead of local, of which it is not known how much is work."""
@@ -35,13 +35,13 @@ def why_withheld(run: Run) -> str:
 def work_unknown(run: Run) -> str:
     """Say why time outside of MPI may be none of work; empty if it is known.
 
-    Calls of MPI were not seen, or threads made some whose time and waiting were not recorded: the
-    recorded thread then may wait for them outside of MPI.
+    Calls of MPI were not seen, or threads made some, for which the recorded thread may then wait
+    outside of MPI.
     """
     if mpi_unseen(run):
         return what_unseen_is(run)
     calls = calls_of_threads(run)
-    return f"{calls} were not recorded, so work and waiting cannot be separated" if calls else ""
+    return f"{calls} are in no iteration, so work and waiting cannot be separated" if calls else ""
 
 
 def told_shares(run: Run, shares: Mapping[str, float]) -> dict[str, float]:
@@ -51,14 +51,27 @@ def told_shares(run: Run, shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def calls_of_threads(run: Run) -> str:
-    """Say how many MPI calls came from threads that were not recorded; empty if none did."""
+    """Say how many MPI calls came from other threads than the recorded one; empty if none did."""
     calls, threads = (run.header.spec.get(name) for name in ("foreign_calls", "foreign_threads"))
     if not isinstance(calls, int) or calls <= 0:
         return ""
     whose = "other threads"
     if isinstance(threads, int) and threads > 0:
-        whose = f"{counted(threads, 'other thread')} of a rank"
-    return f"{counted(calls, 'MPI call')} of {whose}"
+        whose = counted(threads, "other thread")
+    return f"{counted(calls, 'MPI call')} of {whose}{time_of_threads(run)}"
+
+
+def time_of_threads(run: Run) -> str:
+    """Say how long the MPI calls of other threads took, and where most; empty if not known."""
+    if not run.has("context_thread_time"):
+        return ""
+    spent_s, contexts = run.variable("context_thread_time"), run.contexts
+    most = int(spent_s.argmax())
+    share = ""
+    if most and contexts.chain(most).size:
+        place = contexts.places[contexts.chain(most)[-1]]
+        share = f", {percent(spent_s[most] / spent_s.sum(), 0)} of it in {place}"
+    return f" ({seconds(float(spent_s.sum()))} in MPI over all ranks{share})"
 
 
 def unclassified_calls(run: Run) -> str:

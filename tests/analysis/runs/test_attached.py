@@ -384,10 +384,10 @@ def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ({"foreign_calls": 1200}, "1,200 MPI calls of other threads were not recorded"),
+        ({"foreign_calls": 1200}, "1,200 MPI calls of other threads are in no iteration"),
         (
             {"foreign_calls": 1, "foreign_threads": 2},
-            "1 MPI call of 2 other threads of a rank were not recorded",
+            "1 MPI call of 2 other threads are in no iteration",
         ),
         ({"mpi_seen": False}, "MPI calls were not seen"),
     ],
@@ -424,7 +424,7 @@ def test_no_share_of_work_where_waiting_may_not_be_recorded(
     assert main(["report", str(run.path), "--out", str(page)]) == 0
     assert "of the time is work" not in words(page.read_text())
     if "foreign_calls" in spec:
-        with pytest.raises(DataError, match="were not recorded"):
+        with pytest.raises(DataError, match="are in no iteration"):
             main(["whatif", str(run.path), "--noise", "none"])
 
 
