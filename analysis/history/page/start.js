@@ -8,6 +8,9 @@ class HistoryPage {
     this.matrix = new Matrix(page, (series) => { this.go(series); byId("explorer").scrollIntoView(); });
     this.leading = [...document.querySelectorAll("figure[data-series]")].map((figure) => this.lead(figure));
     this.chosen = new Chooser("chosen", page.series, (series) => this.go(series));
+    this.range = byId("range");
+    this.range.value = chosenInAddress().get("range") ?? "";
+    this.range.addEventListener("change", () => { choose("range", this.range.value); this.inRange(); });
     byId("level").addEventListener("change", () => this.show());
     window.addEventListener("hashchange", () => this.follow(true));
     window.addEventListener("resize", () => this.draw());
@@ -56,6 +59,11 @@ class HistoryPage {
     this.regimes = regimesPart(series, level);
     byId("regimes").replaceChildren(make("h3", {}, "Regimes, newest first"), this.regimes.element);
     this.regimes.draw();
+    this.inRange();
+  }
+  inRange() { // all charts show the last days that were chosen
+    const days = Number(this.range.value) || Infinity, from = this.matrix.show(days);
+    for (const chart of [this.chart, ...this.leading]) chart.zoom(days < Infinity ? from : 0, days < Infinity ? chart.data.x.limits[1] : 0);
   }
   remarks(series) {
     const drifts = series.trends.map((trend) => make("p", {}, `Drifts by ${effect(trend.effect)} in ${dates(series, [trend.start, trend.stop - 1])}, p ${probability(trend.p)}.`));
