@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.foretell import held_out, weighing
 from hindmost.models.foretell.candidates import Candidate
-from hindmost.models.foretell.forecast import LEAST_POINTS, joint_trials
+from hindmost.models.foretell.forecast import MIN_POINTS, joint_trials
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import (
     JUMP,
@@ -53,7 +53,7 @@ from hindmost.models.foretell.weighing import (
     width_features,
 )
 
-LEAST_LEFT = LEAST_POINTS + 1
+LEAST_LEFT = MIN_POINTS + 1
 """Points that a series must have left."""
 AHEAD = (1, 2)
 SIDE = 0.965
