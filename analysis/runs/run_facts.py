@@ -32,7 +32,7 @@ from hindmost.analysis.show.facts import (
 )
 from hindmost.analysis.show.phrases import doubt_words
 from hindmost.errors import DataError
-from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.bodies import INJECTED, OTHER_WORK
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import NO_CORE
@@ -126,7 +126,9 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
     if culprit is None:
         waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
         return replace(fact, waiting_shares=(waiting, waiting))
-    where, where_share = place_of_extra(stretches, culprit.rank, quickest=culprit.quickest)
+    where, where_share = activity_of_extra(run, culprit.ranks)
+    if not where:
+        where, where_share = place_of_extra(stretches, culprit.rank, quickest=culprit.quickest)
     own, injected = (
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
@@ -149,6 +151,25 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         upper_limit=costs.overlaps or verdict.pipelined,
         injected=injected > 0.5 * own > 0.0,
     )
+
+
+def activity_of_extra(run: Run, ranks: Sequence[int]) -> tuple[str, float]:
+    """Return in which activity of PETSc most additional work of some ranks lies, and its share.
+
+    Empty if no activity has more than half of it, or the work was not divided.
+    """
+    if not run.activities:
+        return "", 0.0
+    spent = sum(
+        run.variable("activity_duration", rows).sum(axis=0, dtype=np.float64)
+        for rows in run.blocks()
+    )
+    extra = spent[[*ranks]].mean(axis=0) - np.delete(spent, [*ranks], axis=0).mean(axis=0)
+    most, total = int(extra.argmax()), float(np.maximum(extra, 0.0).sum())
+    share = float(extra[most]) / max(total, 1e-300)
+    if share <= 0.5 or run.activities[most] == OTHER_WORK:
+        return "", 0.0
+    return f"in PETSc's {run.activities[most]}", share
 
 
 def no_core(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:

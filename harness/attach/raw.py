@@ -84,6 +84,8 @@ class Frame(IntEnum):
     """The rank takes its frames back from a number on."""
     WORLD_RANKS = 20
     """Numbers in MPI_COMM_WORLD of the ranks of the section, if they differ."""
+    ACTIVITIES = 27
+    """At each mark of a solve, the time in each activity so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +299,7 @@ OF_SECTIONS = {
     Frame.NORMS: NORM,
     Frame.EDGES: EDGE,
     Frame.WORLD_RANKS: np.dtype("<i4"),
+    Frame.ACTIVITIES: np.dtype("<i8"),
 }
 """Frames that hold arrays of the section before them."""
 OF_RANKS = {
