@@ -221,7 +221,9 @@ def test_the_work_of_a_solve_is_known_by_petsc_event(
     np.testing.assert_allclose(spent.sum(axis=2), run.phase("local"), atol=1e-6)
     applied = run.activity("PCApply").sum(axis=0)
     assert applied[1] - applied[0] > 0.8 * 9e-4 * run.bodies
-    assert activity_of_extra(run, [1]) == ("in PETSc's PCApply", pytest.approx(1.0, abs=0.3))
+    where, share = activity_of_extra(run, [1])
+    assert where == "in PETSc's PCApply"
+    assert share > 0.7
 
 
 @pytest.mark.parametrize(
