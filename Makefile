@@ -47,7 +47,9 @@
 #                          one page (idle machine, about 8 min; QUICK=1: a tiny one; MACHINE=NAME RANKS=N)
 #   make validate          hold the models against real and simulated runs (about 10 min, idle machine)
 #   make docs              build the documentation in build/docs; warnings are errors
-#   make wheel             a wheel and an sdist in dist/, checked, and installed into an empty environment
+#   make wheel             a wheel and an sdist in dist/, checked, and installed into empty environments: with every
+#                          Python from 3.11 to 3.14 at hand, and with the oldest versions of what it needs
+#   make tag               a git tag of the version in pyproject.toml
 #   make check             lint, types, import contracts
 #   make clean             remove what the demonstration made
 #
@@ -244,6 +246,9 @@ docs: setup-docs
 
 wheel:
 	@$(PYTHON) setup wheel
+
+tag:
+	@$(PYTHON) setup tag
 
 check: lint types contracts
 

@@ -381,7 +381,7 @@ RULES = (
         name="iterations that share the calls",
         patches=((Candidate, "sharing", property(as_many)),),
     ),
-    Mechanism(name="4 to 9 iterations, marked as few", patches=((choice, "LEAST_OF_FEW", NEVER),)),
+    Mechanism(name="4 to 9 iterations, marked as few", patches=((choice, "MIN_OF_FEW", NEVER),)),
     Mechanism(
         name="few come after those that iterate often", patches=((choice, "_merged", as_often),)
     ),
@@ -389,7 +389,7 @@ RULES = (
     Mechanism(
         name="not to axes, fields or messages", patches=((Candidate, "short", property(never)),)
     ),
-    Mechanism(name="not to what has little time", patches=((choice, "LEAST_INSIDE", 0.0),)),
+    Mechanism(name="not to what has little time", patches=((choice, "MIN_INSIDE", 0.0),)),
     Mechanism(
         name="only to most of their calls",
         patches=((choice, "NEARLY_ALL", 0.0), (Candidate, "constant", property(constant))),
@@ -415,7 +415,7 @@ RULES = (
         name="one loop, called from several places", patches=((choice, "_merged", each_for_itself),)
     ),
     Mechanism(name="loops of at least 5 % of the time", patches=((choice, "LEAST_SHARE", 0.0),)),
-    Mechanism(name="phases of at least 10 %", patches=((choice, "LEAST_PHASE", 0.0),)),
+    Mechanism(name="phases of at least 10 %", patches=((choice, "MIN_PHASE", 0.0),)),
 )
 
 

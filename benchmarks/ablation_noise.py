@@ -39,7 +39,7 @@ PREEMPTED_S = 1e-3
 
 def at_once(excess_s: Times, least_s: float) -> Any:
     """Find detours with the jitter of all iterations, whatever share of them has a detour."""
-    with patch.object(detours, "LEAST_CLEAN", 1.0):
+    with patch.object(detours, "MIN_CLEAN", 1.0):
         return LAWS_IN(excess_s, least_s)
 
 
@@ -52,9 +52,9 @@ OF_DETOURS = (
     Mechanism(name="more than one family", patches=((detours, "WORTH", math.inf),)),
     Mechanism(
         name="work of the place in the cycle",
-        patches=((detours, "LEAST_OF_PLACE", 10**9),),
+        patches=((detours, "MIN_OF_PLACE", 10**9),),
     ),
-    Mechanism(name="short tails are jitter", patches=((detours, "MATTERS", 0.0),)),
+    Mechanism(name="short tails are jitter", patches=((detours, "NEGLIGIBLE", 0.0),)),
 )
 OF_RANKS = (
     Mechanism(

@@ -168,7 +168,7 @@ OF_STRAGGLERS = (
     Mechanism(name="1.05 times the others", patches=((culprit, "MATTERS", 0.0),)),
     Mechanism(name="1 % of the time", patches=((culprit, "COSTS", 0.0),)),
     Mechanism(name="quickest iterations", patches=((QuickestWork, "shows_more", anything),)),
-    Mechanism(name="in most parts of the run", patches=((culprit, "MOST_PARTS", 0.0),)),
+    Mechanism(name="in most parts of the run", patches=((culprit, "MIN_PARTS_SHARE", 0.0),)),
     Mechanism(name="waiting for a core", patches=((straggler, "find_culprit", of_any_cores),)),
 )
 

@@ -46,7 +46,7 @@ from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import (
     JUMP,
     LARGEST_ERROR,
-    LEAST_ERROR,
+    MIN_ERROR,
     STEEPEST,
     Weighed,
     weigh,
@@ -154,7 +154,7 @@ OF_WEIGHTS = (
     Mechanism(name="others than the best candidate", patches=((weighing, "SHARPNESS", 100.0),)),
 )
 OF_TRIALS = (
-    Mechanism(name="the last 10 held-out points", patches=((held_out, "MOST_ORIGINS", 1000),)),
+    Mechanism(name="the last 10 held-out points", patches=((held_out, "MAX_ORIGINS", 1000),)),
 )
 """Mechanisms of `foretell`; those of trials change what is weighed."""
 
@@ -209,7 +209,7 @@ def quantile_regression(
     features: NDArray[np.float64], sizes: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return coefficients of the logarithm of a width that a share `SIDE` of errors keeps to."""
-    wanted = np.log(sizes + LEAST_ERROR)
+    wanted = np.log(sizes + MIN_ERROR)
     found = np.zeros(features.shape[1])
     factor = weight
     for _ in range(200):  # iteratively reweighted least squares

@@ -270,15 +270,15 @@ def partner(
     ranks = blocking.ranks
     compared = Compared.of(blocking.named, blocking, pipelined)
     truth = true_s(world, seed, ranks, program="pipecg") / true_s(world, seed, ranks)
-    ratio, tally = compared.ratio, tally_of(tallies, f"{ranks} ranks, partner")
+    (low, high), tally = compared.interval, tally_of(tallies, f"{ranks} ranks, partner")
     tally.add(
         truth,
-        None if compared.unknown else (ratio.low, ratio.high),
+        None if compared.unknown else (low, high),
         decided=compared.verdict is not Verdict.OPEN,
         note=f"world {seed}:",
     )
     # The question is whether it pays off, and not by how much.
-    held = ratio.low <= truth <= ratio.high and not compared.unknown
+    held = low <= truth <= high and not compared.unknown
     decided = compared.verdict is not Verdict.OPEN
     tally.rightly += decided * (((truth < 1.0) == (compared.verdict is Verdict.YES)) - int(held))
 

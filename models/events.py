@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-MOST_PENDING = 64
+MAX_PENDING = 64
 """Non-blocking collectives that may be under way at once."""
 
 

@@ -40,10 +40,10 @@ LONGEST_EVERY = 5000
 """Largest period that is tried."""
 STEP = 1.4
 """Between two numbers of longest iterations."""
-MOST_OTHERS = 8
+MAX_OTHERS = 8
 """Longest iterations that are looked at, over those of a rule."""
-MOST_RULES = 3
-MOST_SEARCHED = 16
+MAX_RULES = 3
+MAX_SEARCHED = 16
 """Ranks that are searched, those with the longest iterations; others are compared with these."""
 NEIGHBOURS, BLOCKS = 60, 16
 """Fewest iterations whose median is the level of their time, and most such blocks."""
@@ -113,7 +113,7 @@ def find_recurring(
         return ()
     excess = np.column_stack([excess_of(column, place) for column in work.T])
     peaks = np.sort(excess, axis=0)[-max(len(work) // 20, FEWEST) :].sum(axis=0)
-    searched = np.argsort(-peaks, kind="stable")[:MOST_SEARCHED]
+    searched = np.argsort(-peaks, kind="stable")[:MAX_SEARCHED]
     left = excess[:, searched]
     for rule in known:
         left[rule.rows(len(work))] -= longer_by(rule, left)
@@ -122,7 +122,7 @@ def find_recurring(
     for rule in sorted(rules, key=lambda each: each.every):
         rows = rule.rows(len(work))
         longer = longer_by(rule, excess)
-        usual = np.quantile(excess, max(1.0 - MOST_OTHERS / rule.every, 0.5), axis=0)
+        usual = np.quantile(excess, max(1.0 - MAX_OTHERS / rule.every, 0.5), axis=0)
         there = np.flatnonzero(((excess[rows] > usual).mean(axis=0) >= LONG_SHARE) & (longer > 0.0))
         if there.size:
             # What a longer period adds is beyond what a shorter one, of which it is a part, does.
@@ -170,7 +170,7 @@ def excess_of(work: FloatArray, place: NDArray[np.integer[Any]]) -> FloatArray:
 def rules_in(excess: FloatArray) -> list[Rule]:
     """Return the rules by which iterations of a rank are longer: shape (iteration,), seconds."""
     left, rules = excess.copy(), list[Rule]()
-    while len(rules) < MOST_RULES:
+    while len(rules) < MAX_RULES:
         rule = best_rule(left)
         if rule is None:
             break
@@ -195,7 +195,7 @@ def best_rule(excess: FloatArray) -> Rule | None:
         taken = order[:m]
         share = m / n
         first = max(2, math.ceil(LONG_SHARE / share))
-        for every in range(first, min(greatest, int(MOST_OTHERS / share)) + 1):
+        for every in range(first, min(greatest, int(MAX_OTHERS / share)) + 1):
             hits = np.bincount(taken % every, minlength=every)
             begin = int(hits.argmax())
             count = (n - 1 - begin) // every + 1

@@ -17,73 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hindmost.models.inference import LEVEL
 from hindmost.output import plain
-
-LEVEL = 0.9
-"""Probability of an interval where no other is asked for."""
-ROUNDING = 1e-9
-
-
-def replica_interval(drawn_s: NDArray[np.float64]) -> tuple[float, float]:
-    """Return where a further replica lies with a probability of `LEVEL`, in seconds.
-
-    Of n replicas, each is the smallest or the largest of n + 1 with probability 1 / (n + 1),
-    whatever their law: those from 19 on have their k-th smallest and largest times. Fewer are taken
-    as lognormal, with Student's t, and their interval has all of them.
-
-    Parameters
-    ----------
-    drawn_s : float64 array, shape (replica,), seconds
-        A single one has no width.
-    """
-    count, times_s = drawn_s.size, np.sort(drawn_s)
-    place = int((1.0 - LEVEL) / 2.0 * (count + 1) + ROUNDING)
-    if place:
-        return float(times_s[place - 1]), float(times_s[-place])
-    if times_s[0] <= 0.0 or times_s[0] == times_s[-1]:
-        return float(times_s[0]), float(times_s[-1])
-    from scipy import special  # not waited for by commands that fit nothing
-
-    logs = np.log(times_s)
-    width = logs.std(ddof=1) * np.sqrt(1.0 + 1.0 / count)
-    width *= special.stdtrit(count - 1, (1.0 + LEVEL) / 2.0)
-    low_s, high_s = np.exp(logs.mean() - width), np.exp(logs.mean() + width)
-    return min(float(low_s), float(times_s[0])), max(float(high_s), float(times_s[-1]))
-
-
-def difference_interval(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = 0.99
-) -> tuple[float, float]:
-    """Return the interval of the difference of two means, the second's less the first's (Welch).
-
-    A single value has the spread of the others.
-
-    Parameters
-    ----------
-    first, second : float64 array, shape (value,)
-        At least two values of one of them.
-    level : float
-        Probability of the interval.
-    """
-    from scipy import special
-
-    samples = (first, second)
-    known = [each.var(ddof=1) if each.size > 1 else np.nan for each in samples]
-    variances = [np.nanmax(known) if np.isnan(each) else each for each in known]
-    squares = [variance / each.size for variance, each in zip(variances, samples, strict=True)]
-    difference = float(second.mean() - first.mean())
-    if not sum(squares) > 0.0:
-        return difference, difference
-    freedom = max(first.size, second.size) - 1.0
-    if min(first.size, second.size) > 1:
-        freedom = sum(squares) ** 2 / sum(
-            square**2 / (each.size - 1) for square, each in zip(squares, samples, strict=True)
-        )
-    reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * math.sqrt(sum(squares))
-    return difference - reach, difference + reach
 
 
 class ModelKind(StrEnum):

@@ -20,17 +20,19 @@ import system
 from choice import SetupError, choose
 from environment import Environment, established, install_hindmost, prepare_docs
 from progress import say
+from release import tag
 from wheel import make_wheel
 
 PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
-ONLY = {"docs": prepare_docs, "wheel": make_wheel}
+ONLY = {"docs": prepare_docs, "wheel": make_wheel, "tag": tag}
 PARTS = {
     "slurm": "a Slurm for tests, if possible",
     "accounts": "a Slurm with all that keeps accounts",
     "programs": "programs of others that tests record",
     "blas": "the reference BLAS and OpenBLAS, for make test-blas",
     "docs": "only what builds the documentation, in .venvs/docs",
-    "wheel": "only a wheel and an sdist, in dist/, installed once",
+    "wheel": "only a wheel and an sdist, in dist/, installed and tried",
+    "tag": "only a git tag of the version",
 }
 PROGRAMS = {"system": system.install_programs, "source": source.install_programs}
 

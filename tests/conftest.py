@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, settings
 from hindmost import cli
 from hindmost.analysis.show import figure_style, html_charts, matplotlib_charts
 from hindmost.analysis.show.chart import Chart
-from hindmost.analysis.show.figure_style import MOST_TICKS
+from hindmost.analysis.show.figure_style import MAX_TICKS
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -220,7 +220,7 @@ def write_nothing(figure: object, file: BinaryIO) -> None:
 def shape_of(content: Chart | HeatMap) -> tuple[object, ...]:
     """Return what decides which code draws a chart or map: charts of one shape differ in values."""
     if isinstance(content, HeatMap):
-        sizes = (*(min(size, 2) for size in content.times.shape), content.ranks > MOST_TICKS)
+        sizes = (*(min(size, 2) for size in content.times.shape), content.ranks > MAX_TICKS)
         return (*sizes, content.numbers is None, bool(np.isfinite(content.times).all()))
     series = tuple(
         (each.look, min(each.y.size, 2), each.base is None, bool(np.isfinite(each.y).all()))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.read import reduced
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import BodyKind
@@ -78,7 +78,7 @@ def some_ranks(run: Run, work: bool) -> NDArray[np.float64]:
     float64 array, shape (iteration, rank), seconds
         Of evenly spaced ranks; of all if they are few enough.
     """
-    step = max(1, -(-run.bodies * run.columns // (8 * MOST_IN_MEMORY)))
+    step = max(1, -(-run.bodies * run.columns // (8 * MAX_IN_MEMORY)))
     step = min(step, max(1, run.columns // 2))  # a comparison needs two
     kept = run.kind != BodyKind.FILL
     blocks = [

@@ -29,7 +29,7 @@ from hindmost.text import counted, named_ranks, percent, seconds
 
 MORE_THAN_PROBED = 2.0
 """Factor over the probe's share from which a run lost more than the idle machine explains."""
-MOST_RANKS = 32
+MAX_RANKS = 32
 """Ranks that are looked at, evenly spread."""
 LIMITS = (
     "Times do not tell the cause of a detour, nor where in an iteration it came: the machine's own "
@@ -87,7 +87,7 @@ class RunDetours:
     ----------
     run : Run
     ranks : tuple of RankEstimate
-        Of at most `MOST_RANKS` ranks.
+        Of at most `MAX_RANKS` ranks.
     findings : tuple of Finding
     """
 
@@ -125,7 +125,7 @@ def detours_of(run: Run) -> RunDetours:
             f"{run.path} has {counted(regular.size, 'regular iteration')}; detours are estimated "
             f"from {LEAST_ITERATIONS} or more."
         )
-    columns = np.unique(np.linspace(0, run.columns - 1, min(run.columns, MOST_RANKS)).astype(int))
+    columns = np.unique(np.linspace(0, run.columns - 1, min(run.columns, MAX_RANKS)).astype(int))
     work, start = chosen(run, columns)
     place = run.position if run.header.restart else np.zeros(run.bodies, np.int32)
     numbers = run.variable("kept_rank") if run.reduced else np.arange(run.columns)

@@ -30,7 +30,7 @@ from hindmost.analysis.readers.formats.run_history import (
 from hindmost.harness.runfile.bodies import IN_MPI
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
-from hindmost.models.results import difference_interval
+from hindmost.models.inference import difference_interval
 from hindmost.text import first_of
 
 BUSIER, BUSY = 2.0, 0.5

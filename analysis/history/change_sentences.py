@@ -13,8 +13,7 @@ from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name
 from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
-from hindmost.models.significance import p_words
-from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, p_words, percent, plural, quantity, signed_percent
 
 
 def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:

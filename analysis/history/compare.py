@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_work
 from hindmost.analysis.history.pairing import pair_series
-from hindmost.analysis.history.ratio import Estimate, adjust, mean_of, paired_ratio, ratio_of
 from hindmost.analysis.history.ratio_history import ratio_history
 from hindmost.analysis.history.terms import direction_word
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
-from hindmost.models.significance import LEAST
-from hindmost.text import counted, first_of
+from hindmost.models.inference import Estimate, holm, paired_ratio, ratio_of, ratio_of_samples
+from hindmost.text import MIN_P, counted, first_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,7 @@ class Comparison:
                 key=lambda each: (
                     not self.is_whole(each),
                     not each.is_significant,
-                    2.0 if each.ratio.p_value is None else max(each.ratio.p_value, LEAST),
+                    2.0 if each.ratio.p_value is None else max(each.ratio.p_value, MIN_P),
                     -abs(float(np.log(each.ratio.value))),
                     each.name,
                 ),
@@ -157,7 +156,7 @@ def compare_histories(first: History, second: History) -> Comparison:
         )
     found = [compare_series(mine[key], theirs[key]) for key in shared]
     known = [place for place, each in enumerate(found) if each.ratio.p_value is not None]
-    adjusted = adjust([found[place].ratio.p_value or 0.0 for place in known])
+    adjusted = holm([found[place].ratio.p_value or 0.0 for place in known])
     for place, p_adjusted in zip(known, adjusted, strict=True):
         found[place] = replace(found[place], p_adjusted=p_adjusted, comparisons=len(known))
     return Comparison(
@@ -185,7 +184,7 @@ def compare_series(first: NightlySeries, second: NightlySeries) -> ComparedSerie
     elif a.size == b.size == 1 and max(map(spread_of, sides)) > 0.0:
         ratio = ratio_of(*map(single_of, sides))
     else:
-        ratio = ratio_of(mean_of(np.log(a)), mean_of(np.log(b)))
+        ratio = ratio_of_samples(a, b)
     return ComparedSeries(
         first=first,
         second=second,

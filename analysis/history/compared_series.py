@@ -8,12 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from hindmost.analysis.history.pairing import FEWEST
-from hindmost.analysis.history.ratio import LEVEL, Ratio
 from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint.changes import more_and_less
-from hindmost.models.significance import p_number, p_words
-from hindmost.text import counted
+from hindmost.models.inference import LEVEL, Ratio
+from hindmost.text import counted, p_number, p_words
 
 ALPHA = 0.05
 WIDE = 2.0

@@ -21,8 +21,7 @@ from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.observations import check
 from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS, candidate_p_values
-from hindmost.models.significance import LEAST
-from hindmost.text import counted, first_of, unit_for
+from hindmost.text import MIN_P, counted, first_of, unit_for
 
 DEVIATIONS = 2.0
 """Of the band around a level."""
@@ -162,7 +161,7 @@ def p_value_chart(series: NightlySeries, algorithm: int) -> Chart:
         raise UsageError(f"{series.name}: {error}") from error
     places = [each.places.astype(np.float64) for each in moments]
     x = broken(places, [float(each[-1]) for each in places])
-    y = broken([np.maximum(each.p_values, LEAST) for each in moments], [math.nan] * len(moments))
+    y = broken([np.maximum(each.p_values, MIN_P) for each in moments], [math.nan] * len(moments))
     found = [(each.change, each) for each in moments if each.change is not None]
     ends = np.array([0.0, series.values.size - 1.0])
     lines = [
@@ -177,7 +176,7 @@ def p_value_chart(series: NightlySeries, algorithm: int) -> Chart:
     ]
     if found:
         begins = np.array([float(change) for change, _ in found])
-        at = [max(float(one.p_values[change - one.first - 1]), LEAST) for change, one in found]
+        at = [max(float(one.p_values[change - one.first - 1]), MIN_P) for change, one in found]
         lines.append(Series(name="changes", look="points", x=begins, y=np.array(at)))
     least = min(float(np.nanmin(each.y)) for each in lines)
     return Chart(

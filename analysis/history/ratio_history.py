@@ -16,14 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.history.pairing import Pairs
-from hindmost.analysis.history.ratio import (
-    Ratio,
-    drifting_ratio,
-    paired_ratio,
-)
 from hindmost.models.changepoint import ChangePoint, Detection, detect
 from hindmost.models.changepoint.detection import KNOWN
 from hindmost.models.changepoint.robust.noise import FLOOR
+from hindmost.models.inference import Ratio, drifting_ratio, paired_ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

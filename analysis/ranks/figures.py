@@ -20,7 +20,7 @@ from hindmost.analysis.runs.figures.times import (
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
-from hindmost.analysis.show.heat_map import MOST_ROWS
+from hindmost.analysis.show.heat_map import MAX_ROWS
 from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
@@ -89,7 +89,7 @@ def over_ranks(
         Name, look and values.
     """
     ranks = report.numbers.size
-    factor = -(-ranks // MOST_ROWS)
+    factor = -(-ranks // MAX_ROWS)
     starts = np.arange(0, ranks, factor)
     edges = np.append(starts, ranks) - 0.5
     drawn = Chart(

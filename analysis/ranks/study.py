@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.ranks.read import RanksOfRun, look_at_profiles, look_at_run
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.check_bodies import MOST_NAMED
+from hindmost.analysis.runs.check_bodies import MAX_NAMED
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
@@ -22,13 +22,13 @@ from hindmost.analysis.runs.run_facts import unequal_work
 from hindmost.analysis.runs.straggler import StragglerVerdict, subject, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.show.facts import UnequalWork
-from hindmost.analysis.show.table import MOST_LISTED
+from hindmost.analysis.show.table import MAX_LISTED
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import Culprit, find_culprit
 from hindmost.models.ranks.extrema import (
-    LEAST_RANKS,
-    MATTERS,
+    COSTS,
+    MIN_RANKS,
     Extreme,
     extrema_of,
     extreme,
@@ -40,7 +40,7 @@ from hindmost.models.ranks.selection import exemplars
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import capital, counted
 
-MOST_LOOKED_AT = 16
+MAX_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
 
 
@@ -147,7 +147,7 @@ class RankReport:
     @property
     def longest(self) -> tuple[Stretch, ...]:
         """The stretches with most work."""
-        return self.stretches[:MOST_LISTED]
+        return self.stretches[:MAX_LISTED]
 
     @property
     def ranks(self) -> int:
@@ -238,14 +238,14 @@ class RankReport:
     @property
     def too_few(self) -> bool:
         """Whether there are too few ranks to find outliers."""
-        return self.numbers.size < LEAST_RANKS
+        return self.numbers.size < MIN_RANKS
 
     @property
     def standing_text(self) -> str:
         """Why no rank is an outlier; empty if some are."""
         if self.too_few:
             return (
-                f"{self.numbers.size} ranks are too few to find outliers: at least {LEAST_RANKS} "
+                f"{self.numbers.size} ranks are too few to find outliers: at least {MIN_RANKS} "
                 "are needed, so that the spread of three others is known."
             )
         if any(each.standing_out for each in self.extrema):
@@ -276,7 +276,7 @@ class RankReport:
         """Return the indices of the ranks to inspect, each with its reasons.
 
         The first rank by every criterion, then the exemplar of every group, then the next ranks by
-        each criterion; at most `MOST_LOOKED_AT`.
+        each criterion; at most `MAX_LOOKED_AT`.
         """
         return self._look_at(range(self.numbers.size))
 
@@ -284,7 +284,7 @@ class RankReport:
         """Return those with timelines, and other ranks with timelines if there is room."""
         found = self._look_at(self.recorded)
         for place in sorted(self.recorded):
-            if len(found) < MOST_LOOKED_AT:
+            if len(found) < MAX_LOOKED_AT:
                 found.setdefault(place, ["full records"])
         return found
 
@@ -295,11 +295,11 @@ class RankReport:
             found[self.culprit.rank] = ["the culprit"]
         groups = [(place, "typical of a group") for place in self.exemplar_places()]
         # Of two ranks, the second by a criterion is the other end of it.
-        for turn in range(min(MOST_NAMED, max(self.numbers.size // 2, 1))):
+        for turn in range(min(MAX_NAMED, max(self.numbers.size // 2, 1))):
             of_turn = [(each.ranks[turn : turn + 1], each.criterion) for each in self.extrema]
             chosen = [(int(rank), criterion) for ranks, criterion in of_turn for rank in ranks]
             for place, reason in [*chosen, *(groups if turn == 0 else [])]:
-                if place in allowed and (place in found or len(found) < MOST_LOOKED_AT):
+                if place in allowed and (place in found or len(found) < MAX_LOOKED_AT):
                     found.setdefault(place, []).append(reason)
         return found
 
@@ -343,10 +343,10 @@ def report_table(file: str, table: RankTable) -> RankReport:
     work = table.work_s
     hosts = table.hosts or tuple("" for _ in table.numbers)
     late = None if work is None else lateness(work[None, :], list(hosts))
-    extrema = [unlike_the_rest(clustering, MOST_NAMED)]
+    extrema = [unlike_the_rest(clustering, MAX_NAMED)]
     if work is not None:
-        matters = MATTERS * float(work.mean())
-        extrema.insert(0, extreme("most own time", work, MOST_NAMED, matters=matters))
+        matters = COSTS * float(work.mean())
+        extrema.insert(0, extreme("most own time", work, MAX_NAMED, matters=matters))
     about = "No column has a unit of time ('solve [s]', for example), so no rank is named last."
     if late is not None:
         about = (
@@ -378,17 +378,17 @@ def without_blame(extrema: list[Extreme]) -> list[Extreme]:
 
 def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
     """Return the first ranks by every criterion that the run allows."""
-    matters = MATTERS * float(found.time_s.mean())
-    waiting = extreme("least waiting", found.waiting_s, MOST_NAMED, least=True, matters=matters)
+    matters = COSTS * float(found.time_s.mean())
+    waiting = extreme("least waiting", found.waiting_s, MAX_NAMED, least=True, matters=matters)
     extrema = [
         waiting if each.criterion == "least waiting" else each
-        for each in extrema_of(found.lateness, clustering, MOST_NAMED)
+        for each in extrema_of(found.lateness, clustering, MAX_NAMED)
     ]
     if found.costs.transfers and found.lateness.transfer_s.any():
         slow = extreme(
             "slowest transfers",
             found.lateness.transfer_s,
-            MOST_NAMED,
+            MAX_NAMED,
             matters=matters,
             skewed=True,
         )

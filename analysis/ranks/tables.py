@@ -6,7 +6,7 @@ import numpy as np
 
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.runs.check_bodies import MOST_NAMED
+from hindmost.analysis.runs.check_bodies import MAX_NAMED
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions
 from hindmost.analysis.runs.straggler import node_words
 from hindmost.analysis.runs.stretches import Stretch
@@ -96,7 +96,7 @@ def main_stretches(report: RankReport) -> list[Stretch]:
     whole_s = sum(float(each.work_s.sum() + each.wait_s.sum()) for each in by_time)
     return [
         each
-        for each in by_time[:MOST_NAMED]
+        for each in by_time[:MAX_NAMED]
         if each.work_s.sum() + each.wait_s.sum() >= WORTH_SAYING * whole_s
     ]
 

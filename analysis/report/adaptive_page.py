@@ -23,7 +23,7 @@ from hindmost.analysis.runs.summary import load_around
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import MOST_LISTED, Column, Table
+from hindmost.analysis.show.table import MAX_LISTED, Column, Table
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.machine import Machine
@@ -125,12 +125,12 @@ def verdict_parts(run: AdaptiveRun) -> list[Part]:
     if not verdicts:
         return [Paragraph("No cycle stood out.")]
     kinds = ", ".join(f"{count} {kind}" for kind, count in run.kinds.items())
-    more = len(verdicts) - MOST_LISTED
+    more = len(verdicts) - MAX_LISTED
     return [
         Paragraph(f"Cycles that stood out: {kinds}."),
         Table(
             columns=(Column("cycle", "right"), Column("what it shows"), Column("why", "wide")),
-            rows=[(str(each.cycle), each.kind, each.words) for each in verdicts[:MOST_LISTED]],
+            rows=[(str(each.cycle), each.kind, each.words) for each in verdicts[:MAX_LISTED]],
         ),
         *([Paragraph(f"And {more} more.", quiet=True)] if more > 0 else []),
     ]
@@ -140,7 +140,7 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
     """Return the checkpoints that a run wrote, and why it stopped early."""
     parts: list[Part] = []
     if run.checkpoints:
-        cycles = ", ".join(f"{each.cycle}" for each in run.checkpoints[:MOST_LISTED])
+        cycles = ", ".join(f"{each.cycle}" for each in run.checkpoints[:MAX_LISTED])
         took = sum(each.seconds for each in run.checkpoints)
         size = max(each.bytes for each in run.checkpoints)
         parts.append(

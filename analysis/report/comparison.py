@@ -17,7 +17,7 @@ from hindmost.analysis.runs.summary import phase_shares
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
-from hindmost.models.significance import order_chance, repeats_words, separated
+from hindmost.models.inference import order_chance, repeats_words, separated
 from hindmost.text import percent, seconds
 
 FASTER, SLOWER = "faster in every repeat", "slower in every repeat"

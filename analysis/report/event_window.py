@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.read import title_of
-from hindmost.analysis.show.event_chart import MOST_RANKS_OF_PATH, EventChart, PathPieces
+from hindmost.analysis.show.event_chart import MAX_RANKS_OF_PATH, EventChart, PathPieces
 from hindmost.analysis.show.html_maps import MOST_CELLS
 from hindmost.analysis.whatif.gains import remedies_of
 from hindmost.analysis.whatif.study import program_of
@@ -15,8 +15,8 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.blocks import OWN_TIME
 from hindmost.models.simulation.rerun import NOBODY, places_on_path
 
-MOST_RANKS = 48
-MOST_STRETCHES = 24
+MAX_RANKS = 48
+MAX_STRETCHES = 24
 """Of consecutive iterations."""
 CAPTION = (
     "What every rank does in single iterations: work between events, then the event, as wide as "
@@ -93,8 +93,8 @@ def without_events(run: Run) -> str:
 def path_of(run: Run) -> tuple[NDArray[np.int64] | None, str]:
     """Return the rank on the critical path at every place of a run; if unknown, None and why."""
     refused = remedies_of(run, briefly=True).refused
-    if not refused and run.header.ranks > MOST_RANKS_OF_PATH:
-        refused = f"a page draws it for up to {MOST_RANKS_OF_PATH:,} ranks"
+    if not refused and run.header.ranks > MAX_RANKS_OF_PATH:
+        refused = f"a page draws it for up to {MAX_RANKS_OF_PATH:,} ranks"
     if refused:
         return None, refused
     kind = run.variable("event_kind")
@@ -105,10 +105,10 @@ def path_of(run: Run) -> tuple[NDArray[np.int64] | None, str]:
 
 def chosen_columns(run: Run, report: RankReport) -> NDArray[np.int64]:
     """Return the columns of the ranks that are shown: all, or those to inspect and some others."""
-    if run.columns <= MOST_RANKS:
+    if run.columns <= MAX_RANKS:
         return np.arange(run.columns)
     telling = np.searchsorted(run.kept_ranks, sorted(report.worth_opening()))
-    even = np.linspace(0, run.columns - 1, MOST_RANKS - telling.size).astype(np.int64)
+    even = np.linspace(0, run.columns - 1, MAX_RANKS - telling.size).astype(np.int64)
     return np.asarray(np.unique(np.concatenate([telling, even])), np.int64)
 
 
@@ -127,9 +127,9 @@ def chosen_iterations(
     if late is not None and not run.reduced:
         order = np.argsort(-late.longest_s, kind="stable")
         telling = [*centres, *late.longest_body[order].tolist()]
-        centres = list(dict.fromkeys(telling))[: MOST_STRETCHES // 2]
-    width = max(room // MOST_STRETCHES, 1)
-    even = np.linspace(0, run.bodies - 1, min(MOST_STRETCHES - len(centres), room))
+        centres = list(dict.fromkeys(telling))[: MAX_STRETCHES // 2]
+    width = max(room // MAX_STRETCHES, 1)
+    even = np.linspace(0, run.bodies - 1, min(MAX_STRETCHES - len(centres), room))
     chosen: set[int] = set()
     for centre in (*centres, *even.astype(int).tolist()):
         low = min(max(centre - width // 2, 0), run.bodies - width)

@@ -9,11 +9,11 @@ import numpy as np
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
+from hindmost.analysis.runs.check_bodies import MIN_BODIES, read_body_times
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.runs.first_screen import AnyFact
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.run_facts import OF_TIMES, facts_of
 from hindmost.analysis.runs.straggler import pooled, verdict_of
 from hindmost.analysis.show.facts import Certainty, Fact, Link, RepeatedCulprit, Stated
@@ -75,7 +75,7 @@ class LookedAt:
     def repeats(self) -> tuple[RepeatedCulprit, ...]:
         """In how many of its runs which rank works longest; none if these are large."""
         runs = [each.run for each in self.fitted.runs]
-        if any(run.bodies * run.columns > MOST_IN_MEMORY for run in runs):
+        if any(run.bodies * run.columns > MAX_IN_MEMORY for run in runs):
             return ()
         return tuple(pooled([verdict_of(run) for run in runs if run.bodies]))
 
@@ -98,7 +98,7 @@ class LookedAt:
         about their number puts facts in doubt, too.
         """
         topics = fact.topics
-        if topics and self.run.bodies < LEAST_BODIES:
+        if topics and self.run.bodies < MIN_BODIES:
             topics = tuple(dict.fromkeys((*topics, Topic.MODELS)))
         return replace(fact, remedy=remedy, links=links, run_name=self.run_name, topics=topics)
 

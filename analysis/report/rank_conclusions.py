@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import who_costs_most
-from hindmost.analysis.runs.check_bodies import LEAST_BODIES
+from hindmost.analysis.runs.check_bodies import MIN_BODIES
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
 from hindmost.analysis.runs.first_screen import (
     doubted,
@@ -53,7 +53,7 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Fact]:
     if late is None or culprit is None or not culprit.sure:
         return
     next_one = "node" if culprit.node else "rank"
-    topics = (*OF_RANKS, Topic.MODELS) if late.bodies < LEAST_BODIES else OF_RANKS
+    topics = (*OF_RANKS, Topic.MODELS) if late.bodies < MIN_BODIES else OF_RANKS
     fact = replace(
         report.unequal,
         quantity=f"Waiting for {report.name}",

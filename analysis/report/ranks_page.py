@@ -31,7 +31,7 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Subheading, Widget
-from hindmost.analysis.show.table import LEADING, MOST_LISTED, Column, Table
+from hindmost.analysis.show.table import LEADING, MAX_LISTED, Column, Table
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
@@ -267,7 +267,7 @@ def node_table(late: Lateness) -> Table:
     """Return the nodes that cause the most wait time."""
     whole = max(float(late.charged_s.sum()), 1e-300)
     lost = late.node_lost_s
-    order = np.argsort(-late.node_charged_s, kind="stable")[:MOST_LISTED]
+    order = np.argsort(-late.node_charged_s, kind="stable")[:MAX_LISTED]
     return Table(
         columns=(
             Column("node"),

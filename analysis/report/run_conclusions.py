@@ -10,12 +10,13 @@ from hindmost.analysis.report.rank_conclusions import straggler
 from hindmost.analysis.runs.check_bodies import read_body_times
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
-from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
+from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.straggler import subject
 from hindmost.analysis.show.facts import Certainty, Fact, Link, RecurringWork, UnequalWork
 from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
+from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO, OUTSIDE
 from hindmost.text import capital, percent, seconds
 

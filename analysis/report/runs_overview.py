@@ -36,7 +36,7 @@ from hindmost.analysis.show import phrases
 from hindmost.analysis.show.facts import Fact, NoCore
 from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
-from hindmost.analysis.show.table import LEADING, MOST_LISTED
+from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.models.ranks.efficiencies import PARTS, WORK
 from hindmost.text import capital, counted, percent, small
@@ -221,7 +221,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     unfit = [
         each.series.kernel
         for metric in study.metrics
-        for each in map(metric.kernel, metric.order[:MOST_LISTED].tolist())
+        for each in map(metric.kernel, metric.order[:MAX_LISTED].tolist())
         if each.unexplained(at) or each.model_at(at).misfit
     ]
     if unfit and not study.warnings:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
-from hindmost.analysis.runs.finding import MATTERS
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
 from hindmost.analysis.scaling.tables import SHARES, growth_text, kernel_lines, models_text
@@ -19,7 +18,8 @@ from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import LEADING, MOST_LISTED, RIGHT, WIDE, Column, Table
+from hindmost.analysis.show.table import LEADING, MAX_LISTED, RIGHT, WIDE, Column, Table
+from hindmost.models.inference import MATTERS
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import capital, counted, percent, quantity
 
@@ -64,7 +64,7 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
         for number, metric in enumerate(study.metrics):
             anchor = f"scaling-{place}-{number}"
             order = by_share(metric)
-            standings = metric.at_target(order[:MOST_LISTED])
+            standings = metric.at_target(order[:MAX_LISTED])
             charts = [scaling_chart(each, metric.target) for each in standings[:LEADING]]
             picture = leading_chart(study, metric, standings, charts, numbers)
             pictures += [] if number else [picture]

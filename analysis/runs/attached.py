@@ -19,14 +19,7 @@ from hindmost.analysis.runs.efficiency.withheld import (
     unclassified_calls,
     why_withheld,
 )
-from hindmost.analysis.runs.finding import (
-    DISTURBED,
-    MATTERS,
-    MOST_SHOWN,
-    WORTH_SAYING,
-    Finding,
-    Topic,
-)
+from hindmost.analysis.runs.finding import DISTURBED, MAX_SHOWN, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.straggler import StragglerVerdict
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.analysis.runs.summary import efficiency_of
@@ -39,8 +32,10 @@ from hindmost.analysis.show.phrases import (
     factor,
     sentences,
 )
-from hindmost.analysis.show.table import LEADING, MOST_LISTED
+from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.time_left import time_use_of
+from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import OUTSIDE
 from hindmost.printable import shell_word
@@ -159,6 +154,7 @@ class AttachedRun:
             *([[Sentence(self.nobody())]] if self.nobody() else []),
             *(sentences(fact) for fact in self.facts),
             *([[Sentence(text)] for text in (*self.counted_work(), *self.inner())]),
+            *([[Sentence(self.time_use())]] if self.time_use() else []),
             [Sentence(self.next())],
         ]
 
@@ -208,7 +204,7 @@ class AttachedRun:
 
     def other_loops(self) -> list[str]:
         """Name the loops of the program that are measured on request."""
-        named = self.run.header.loops()[:MOST_SHOWN]
+        named = self.run.header.loops()[:MAX_SHOWN]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
     def where(self) -> list[Sentence]:
@@ -286,6 +282,11 @@ class AttachedRun:
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
 
+    def time_use(self) -> str:
+        """Say how the time until the limit was used; empty if there was none."""
+        use = time_use_of(self.attached)
+        return "" if use is None or use.limit_s is None else use.ending()
+
     def next(self) -> str:
         """Say what to do next."""
         shares, path = self.shares, shell_word(self.run.path)
@@ -340,7 +341,7 @@ class AttachedRun:
     @property
     def most_stretches(self) -> tuple[Stretch, ...]:
         """Those with most work."""
-        return self.stretches[:MOST_LISTED]
+        return self.stretches[:MAX_LISTED]
 
 
 def largest(shares: dict[str, float]) -> list[str]:

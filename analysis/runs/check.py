@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.analysis.runs.check_bodies import (
-    LEAST_BODIES,
     MARKED,
+    MIN_BODIES,
     SLOW,
     BodyTimes,
     look_at_bodies,
@@ -37,7 +37,6 @@ from hindmost.analysis.runs.efficiency.withheld import (
     what_unseen_is,
 )
 from hindmost.analysis.runs.finding import (
-    MATTERS,
     NUMBERS,
     SPOILS,
     WORTH_SAYING,
@@ -46,7 +45,7 @@ from hindmost.analysis.runs.finding import (
     run_files_in,
 )
 from hindmost.analysis.runs.groups import Group, group_runs
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.read import why_twice
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.summary import BALANCED_S
@@ -55,6 +54,7 @@ from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.adaptive.interference import CycleKind
+from hindmost.models.inference import MATTERS
 from hindmost.text import counted, difference, percent, seconds
 
 
@@ -78,7 +78,7 @@ def look_at_clock(run: Run, typical_s: float) -> Iterator[Finding]:
         )
 
 
-LEAST_CYCLES = 20
+MIN_CYCLES = 20
 DISTURBED_CYCLES = (Topic.TIMES, Topic.PREDICTIONS, Topic.COMPARISON)
 
 
@@ -87,12 +87,12 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
 
     Its cycles do different work, so they are compared with their predictions.
     """
-    if run.bodies < LEAST_CYCLES:
+    if run.bodies < MIN_CYCLES:
         yield Finding(
             code="few-cycles",
             severity="error",
             text=f"only {run.bodies} cycles",
-            advice=f"mean prediction errors need about {LEAST_CYCLES}"
+            advice=f"mean prediction errors need about {MIN_CYCLES}"
             + remedy(Need.MORE_ITERATIONS, run, before=": "),
             doubts=(Topic.PREDICTIONS,),
         )
@@ -188,7 +188,7 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
     yield from look_at_cycles(run) if adaptive else look_at_number(run)
     yield from look_at_ending(run)
     yield from look_at_cores(run)
-    if read_large or run.bodies * run.columns <= MOST_IN_MEMORY:
+    if read_large or run.bodies * run.columns <= MAX_IN_MEMORY:
         times = read_body_times(run)
         yield from look_at_books(run, times)
         if not adaptive:  # drift is no fault where cells come and go
@@ -254,12 +254,12 @@ def look_at_completeness(run: Run) -> Iterator[Finding]:
 
 def look_at_number(run: Run) -> Iterator[Finding]:
     """Find too few bodies."""
-    if run.bodies < LEAST_BODIES:
+    if run.bodies < MIN_BODIES:
         yield Finding(
             code="few-bodies",
             severity="error",
             text=f"only {counted(run.bodies, 'iteration')}",
-            advice=f"fitted laws and medians need about {LEAST_BODIES}"
+            advice=f"fitted laws and medians need about {MIN_BODIES}"
             + remedy(Need.MORE_ITERATIONS, run, before=": "),
             doubts=(Topic.MODELS,),
         )

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
-from hindmost.analysis.runs.finding import MATTERS, SPOILS, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.finding import SPOILS, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.phrases import longer_words
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.inference import MATTERS
 from hindmost.models.recurring import (
     Recurring,
     excess_of,
@@ -28,9 +29,9 @@ from hindmost.models.recurring import (
 )
 from hindmost.text import counted, percent, seconds
 
-MOST_NAMED = 4
+MAX_NAMED = 4
 """Ranks that a sentence names."""
-LEAST_BODIES = 100
+MIN_BODIES = 100
 """Iterations that medians and laws need."""
 LONG = 3.0
 """Times the median at its place in the restart cycle, from which on an iteration is an outlier."""
@@ -70,7 +71,7 @@ class WorkCourseTally:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        most = max(MOST_IN_MEMORY // max(run.bodies, 1), 1)
+        most = max(MAX_IN_MEMORY // max(run.bodies, 1), 1)
         spread = np.linspace(0, run.columns - 1, min(run.columns, most))
         self._columns = np.unique(spread.astype(np.intp))
         self._work: list[NDArray[np.float64]] = []
@@ -171,18 +172,18 @@ def whose_drift(work: WorkCourse | None, drift: float) -> str:
     order = changed[np.argsort(-np.abs(work.growth[changed]), kind="stable")]
     each = ", ".join(
         f"rank {work.ranks[at]} by {percent(abs(float(work.growth[at])), 0)}"
-        for at in order[:MOST_NAMED]
+        for at in order[:MAX_NAMED]
     )
-    more = f" and {changed.size - MOST_NAMED} more" if changed.size > MOST_NAMED else ""
+    more = f" and {changed.size - MAX_NAMED} more" if changed.size > MAX_NAMED else ""
     return f"; own work {verb} on {each}{more}, of {counted(work.ranks.size, 'rank')}"
 
 
 def named(ranks: NDArray[np.intp]) -> str:
     """Write ranks: ``rank 0``, ``ranks 0, 1``, ``32 ranks (0, 1, 2, 3, …)``."""
-    listed = ", ".join(str(each) for each in ranks[:MOST_NAMED])
+    listed = ", ".join(str(each) for each in ranks[:MAX_NAMED])
     if ranks.size == 1:
         return f"rank {listed}"
-    if ranks.size <= MOST_NAMED:
+    if ranks.size <= MAX_NAMED:
         return f"ranks {listed}"
     return f"{counted(ranks.size, 'rank')} ({listed}, …)"
 
@@ -223,12 +224,12 @@ class BodyTimes:
 
 def look_at_work(times: BodyTimes) -> bool:
     """Tell whether the ranks' own work may explain the times: they drift, or long ones recur."""
-    return times.slowest.size >= LEAST_BODIES and (abs(times.drift) > MATTERS or recurs(times))
+    return times.slowest.size >= MIN_BODIES and (abs(times.drift) > MATTERS or recurs(times))
 
 
 def recurs(times: BodyTimes) -> bool:
     """Tell whether the slowest rank's time is longer after every so many iterations."""
-    if times.slowest.size < LEAST_BODIES:
+    if times.slowest.size < MIN_BODIES:
         return False
     return bool(rules_in(excess_of(times.relative, np.zeros(times.slowest.size, np.int32))))
 
@@ -244,7 +245,7 @@ class BodyTimesTally:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._slowest, self._rank_s = [np.empty(0)], np.zeros(run.columns)
-        self._stride = -(-run.bodies * run.columns // MOST_IN_MEMORY) or 1
+        self._stride = -(-run.bodies * run.columns // MAX_IN_MEMORY) or 1
         self._quarter = run.bodies // 4
         # Bodies of the first and of the last quarter: their numbers and times.
         self._parts: tuple[list[Some], list[Some]] = ([], [])
@@ -266,7 +267,7 @@ class BodyTimesTally:
         relative = relative_to_place(every, places_of(self._run))
         typical = every / np.maximum(relative, np.finfo(float).tiny)
         quarters = np.ones((2, self._run.columns))
-        if self._run.bodies >= LEAST_BODIES:
+        if self._run.bodies >= MIN_BODIES:
             for at, part in enumerate(self._parts):
                 bodies = np.concatenate([each for each, _ in part])
                 durations = np.concatenate([each for _, each in part])
@@ -315,7 +316,7 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
         yield from look_at_recurring(work, times.slowest.size, float(times.rank_s.max()))
         times = apart_from_recurring(times, work)
     yield from find_outliers(times)
-    if times.slowest.size < LEAST_BODIES:
+    if times.slowest.size < MIN_BODIES:
         return
     relative, drift = times.relative, times.drift
     if abs(drift) > MATTERS:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.finding import MOST_SHOWN
+from hindmost.analysis.runs.finding import MAX_SHOWN
 from hindmost.analysis.show.table import WIDTH
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import most_of, total_of
@@ -148,7 +148,7 @@ class AdaptiveRun:
     @property
     def words(self) -> list[str]:
         """The first of them, in words."""
-        return [f"cycle {each.cycle}: {each.words}" for each in self.verdicts[:MOST_SHOWN]]
+        return [f"cycle {each.cycle}: {each.words}" for each in self.verdicts[:MAX_SHOWN]]
 
     @property
     def checkpoints(self) -> list[WrittenCheckpoint]:

@@ -14,13 +14,11 @@ from hindmost.text import by_number, counted
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
 """Share of a time from which on a cost or a doubt is told."""
-MATTERS = 0.05
-"""Share from which on it is worth advice and a headline."""
 SPOILS = 0.10
 """Share above which what is in doubt allows no conclusion."""
 DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
-MOST_SHOWN = 2
+MAX_SHOWN = 2
 """Findings below a table; ``hindmost check`` lists all."""
 ON_PURPOSE = ("injected-noise", "interference")
 """Codes of disturbances that were asked for: other findings follow from them."""
@@ -96,7 +94,7 @@ def cautions(
     findings: Iterable[Finding],
     topics: Collection[Topic],
     said: Collection[str] = (),
-    most: int = MOST_SHOWN,
+    most: int = MAX_SHOWN,
 ) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 

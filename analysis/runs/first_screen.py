@@ -9,8 +9,7 @@ from typing import TypeVar
 from hindmost.analysis.runs.cores import CROWDED
 from hindmost.analysis.runs.finding import (
     DISTURBED,
-    MATTERS,
-    MOST_SHOWN,
+    MAX_SHOWN,
     WORTH_SAYING,
     Finding,
     about,
@@ -22,6 +21,7 @@ from hindmost.analysis.show.facts import Certainty, Fact, ordered
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
+from hindmost.models.inference import MATTERS
 from hindmost.text import capital, counted, percent, small
 
 AnyFact = TypeVar("AnyFact", bound=Fact)
@@ -39,7 +39,7 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     alike = by_code(worst)
     said = [
         text_of_all(found) + (f" (in {bad} of {files} files)" if bad < files else "")
-        for found in alike[:MOST_SHOWN]
+        for found in alike[:MAX_SHOWN]
         for bad in [len({each.file for each in found})]
     ]
     more = len(alike) - len(said)

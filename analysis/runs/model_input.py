@@ -24,7 +24,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import SKEWED
 from hindmost.models.noise.times import Events, SolveTimes
 
-MOST_IN_MEMORY = 8 << 20
+MAX_IN_MEMORY = 8 << 20
 """Bodies of all ranks up to which a run is read at once, and each is looked at; beyond it rows are
 read as needed, or some ranks looked at."""
 
@@ -106,7 +106,7 @@ def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
             group=FileRows(shape, partial(groups_in, run)) if grouped else None,
             behind=rows_of(run, "event_behind") if run.has("event_behind") else None,
         )
-    large = run.bodies * run.columns > MOST_IN_MEMORY
+    large = run.bodies * run.columns > MAX_IN_MEMORY
     return SolveTimes(
         durations=rows_of(run, "duration") if large else run.durations,
         work=FileRows((run.bodies, run.columns), run.work_in) if large else run.work,

@@ -12,7 +12,7 @@ from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.finding import Finding, of_file
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.straggler import pooled, verdict_of
 from hindmost.analysis.runs.stretches import stretches_of
@@ -102,7 +102,7 @@ def attached_programs(
             said = run.header.spec["attached"]
             name = str(said.get("name") or run.header.workload)
             key = (run.path.parent, name, str(said.get("execution", "")))
-            large = run.bodies * run.columns > MOST_IN_MEMORY
+            large = run.bodies * run.columns > MAX_IN_MEMORY
             stretches = () if large else stretches_of(run)
             own = tuple(of_file(findings, run.path))
             found = AttachedRun(

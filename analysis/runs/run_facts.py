@@ -15,11 +15,19 @@ import numpy as np
 from hindmost.analysis.runs.check_bodies import named, recurring_of
 from hindmost.analysis.runs.configuration import is_loop
 from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait
-from hindmost.analysis.runs.finding import DISTURBED, MATTERS, WORTH_SAYING, Finding, Topic
+from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.links import link_words, node_links
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
+from hindmost.analysis.runs.sampled import RunSamples, extra_work
 from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
-from hindmost.analysis.runs.stretches import Stretch, growth_of_work, place_of_extra, stretches_of
+from hindmost.analysis.runs.stretches import (
+    Stretch,
+    growth_of_work,
+    place_of_extra,
+    stretches_of,
+    work_in,
+)
+from hindmost.analysis.runs.threads import unequal_threads
 from hindmost.analysis.show.facts import (
     Certainty,
     Fact,
@@ -34,9 +42,10 @@ from hindmost.analysis.show.phrases import doubt_words
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, OTHER_WORK
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import NO_CORE
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.text import capital, counted
 
 OF_TIMES = (Topic.TIMES, Topic.PHASES)
@@ -58,7 +67,7 @@ def facts_of(
     read_large : bool
         Also of a run that is too large to be read for a glance.
     """
-    if not read_large and run.bodies * run.columns > MOST_IN_MEMORY:
+    if not read_large and run.bodies * run.columns > MAX_IN_MEMORY:
         return ()
     codes = tuple(f"{each.severity} {each.code}" for each in findings)
     if run not in KNOWN or KNOWN[run][0] != codes:
@@ -68,7 +77,10 @@ def facts_of(
 
 def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
     """Yield what costs the time of a run."""
-    if not run.bodies or run.header.ranks < 2:
+    if not run.bodies:
+        return
+    yield from unequal_threads(run)
+    if run.header.ranks < 2:
         return
     try:
         verdict, stretches = verdict_of(run), stretches_of(run)
@@ -126,9 +138,18 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
     if culprit is None:
         waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
         return replace(fact, waiting_shares=(waiting, waiting))
-    where, where_share = activity_of_extra(run, culprit.ranks)
-    if not where:
-        where, where_share = place_of_extra(stretches, culprit.rank, quickest=culprit.quickest)
+    samples = RunSamples.of(run) if stretches else None
+    work = work_in(stretches, quickest=culprit.quickest)
+    if samples is not None and culprit.processor:
+        work = [samples.time_in(stretch.contexts) for stretch in stretches]
+    stretch, where_share = place_of_extra(stretches, work, culprit.rank)
+    extra = None
+    if samples is not None and stretch is not None:
+        extra = extra_work(run, samples, culprit, stretch)
+    where = "" if stretch is None else str(stretch)
+    activity, activity_share = activity_of_extra(run, culprit.ranks)
+    if activity:
+        where, where_share = activity, activity_share
     own, injected = (
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
@@ -149,6 +170,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
             float(np.delete(waits, [*culprit.ranks]).mean()),
         ),
         upper_limit=costs.overlaps or verdict.pipelined,
+        extra=extra,
         injected=injected > 0.5 * own > 0.0,
     )
 
@@ -217,7 +239,7 @@ def recurring_work(
             iterations=run.bodies,
             cost_s=first.cost_s,
             share=first.cost_s / max(run.solve_time_s, 1e-300),
-            where=where if largest.cost_s >= MOST_OF_ALL * first.cost_s else "",
+            where=where if largest.cost_s >= MAJORITY * first.cost_s else "",
             basis="recorded work of these iterations over that of their neighbours",
             topics=OF_TIMES,
             codes=("recurring",),

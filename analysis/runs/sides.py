@@ -15,7 +15,7 @@ import numpy as np
 from hindmost.analysis.runs.configuration import LOOP, apart, configuration, part_words
 from hindmost.analysis.runs.over_ranks import grouped, identifying, size_of
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.significance import repeats_words
+from hindmost.models.inference import repeats_words
 from hindmost.text import counted, seconds
 
 OF_A_CASE = ("ranks", "unknowns")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.stretches import stretches_of
+from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.runs.tallies import (
     Block,
     Wanted,
@@ -38,17 +38,13 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.culprit import (
-    Culprit,
-    QuickestWork,
-    find_culprit,
-)
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
+from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
 
-MOST_SAMPLES = 1 << 23
+MAX_SAMPLES = 1 << 23
 """Own work of all iterations and ranks that is kept; beyond, that of every nth iteration."""
 
 
@@ -120,7 +116,7 @@ class RankCostsTally:
             exchanges_meet=exchanges_meet_in(run),
         )
         self._phases = np.zeros((run.columns, len(run.phases)))
-        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
+        self._stride = -(-run.bodies * run.columns // MAX_SAMPLES) or 1
         self._own: list[NDArray[np.float64]] = []
         self._overlapped_s = 0.0
 
@@ -287,15 +283,49 @@ def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
         quickest = QuickestWork.total([each.quickest for each in stretches])
     elif not run.reduced:
         quickest = quickest.with_recurring(recurring_of(run), run.bodies)
-    found = find_culprit(
+    spent_s = processor_time(run, stretches)
+    if spent_s is not None:
+        by_processor = QuickestWork.of_processor_time(spent_s, run.bodies)
+        undisturbed_s = min(float(spent_s.max()), run.solve_time_s)
+        found = culprit_by(run, costs, by_processor, whole_s=undisturbed_s)
+        share = 0.0 if found is None else found.cost_s / run.solve_time_s
+        if found is not None and found.sure and share >= COSTS:
+            found = replace(found, processor=True, quickest=False, share=share)
+            return StragglerVerdict(run=run, costs=costs, culprit=found)
+    core_wait_s = run.variable("core_wait") if run.has("core_wait") and not run.reduced else None
+    return StragglerVerdict(
+        run=run, costs=costs, culprit=culprit_by(run, costs, quickest, core_wait_s)
+    )
+
+
+def culprit_by(
+    run: Run,
+    costs: RankCosts,
+    quickest: QuickestWork,
+    core_wait_s: NDArray[np.float64] | None = None,
+    whole_s: float | None = None,
+) -> Culprit | None:
+    """Return the culprit of a run by some measure of its work; None if there is none."""
+    return find_culprit(
         costs.lateness,
         costs.own_s,
-        run.solve_time_s,
+        whole_s or run.solve_time_s,
         quickest,
-        run.variable("core_wait") if run.has("core_wait") and not run.reduced else None,
+        core_wait_s,
         waited_part=costs.waited_part,
     )
-    return StragglerVerdict(run=run, costs=costs, culprit=found)
+
+
+def processor_time(run: Run, stretches: Sequence[Stretch]) -> NDArray[np.float64] | None:
+    """Return the processor time of the ranks outside MPI: shape (rank,), seconds.
+
+    None if it was not measured (``--sample``).
+    """
+    if not run.has("context_time") or not stretches:
+        return None
+    contexts = sorted({context for each in stretches for context in each.contexts})
+    spent_s = run.variable("context_time")[:, contexts].sum(axis=1)
+    return np.asarray(spent_s) if (spent_s > 0.0).all() else None
 
 
 def culprit_of(run: Run) -> Culprit | None:
@@ -312,7 +342,7 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     reason = str(run.header.spec.get("events_left_out") or "")
     if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
         return f"it is unknown which rank waits for which: {reason}"
-    if costs.waited_part < MOST_OF_ALL:
+    if costs.waited_part < MAJORITY:
         return "the ranks hardly wait for the last rank of an iteration"
     return ""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.tallies import (
     Block,
     clock_uncertainty,
@@ -35,7 +35,7 @@ from hindmost.models.ranks.culprit import (
     over_others,
     quickest_of,
 )
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
 
@@ -69,6 +69,8 @@ class Stretch:
         these are twice the first's.
     recurring : tuple of Recurring
         Iterations that come back longer in it.
+    contexts : tuple of int
+        The call contexts after which it begins.
     """
 
     after: str
@@ -82,6 +84,7 @@ class Stretch:
     end_s: NDArray[np.float64]
     grows: NDArray[np.int64]
     recurring: tuple[Recurring, ...] = ()
+    contexts: tuple[int, ...] = ()
 
     JSON = (
         "after before work_s wait_s waited_for_s beyond_s quickest_s=quickest.whole_s begin_s end_s"
@@ -128,7 +131,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     """
     if why_withheld(run) or not run.has("event_context") or not run.has("frame_place"):
         return ()
-    if run.bodies * run.columns > MOST_IN_MEMORY:
+    if run.bodies * run.columns > MAX_IN_MEMORY:
         return ()
     kinds = run.variable("event_kind")
     contexts = run.contexts
@@ -136,6 +139,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     found: dict[tuple[str, str], NDArray[np.float64]] = {}
     waited_for = times_waited_for(run, ends)
     varying: dict[tuple[tuple[str, str], int], NDArray[np.float64]] = {}
+    begins: dict[tuple[str, str], set[int]] = {}
     quantiles = len(quickest_of(np.zeros(run.bodies)))
     is_event = kinds.ravel() > 0
     body_of = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event]
@@ -152,8 +156,10 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
         here, wait, bodies = here[made].astype(np.int64), wait[made], body_of[made][1:]
         pairs, of_pair = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
         names: dict[tuple[str, str], int] = {}
-        parted = (parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs)
+        parted = [parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs]
         which = np.array([names.setdefault(each, len(names)) for each in parted])[of_pair]
+        for pair, name in zip(pairs.tolist(), parted, strict=True):
+            begins.setdefault(name, set()).add(pair // contexts.count)
         work_s, wait_s = (np.bincount(which, each[1:]) for each in (work, wait))
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
@@ -181,6 +187,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
             end_s=each[4],
             grows=each[5].astype(np.int64),
             recurring=recurring.get(name, ()),
+            contexts=tuple(sorted(begins[name])),
         )
         for name, each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
@@ -307,27 +314,31 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
 
 
 def place_of_extra(
-    stretches: Sequence[Stretch], rank: int, *, quickest: bool = False
-) -> tuple[str, float]:
-    """Return between which calls most of the extra work of a rank lies, and its share of that.
+    stretches: Sequence[Stretch], work: Sequence[NDArray[np.float64]], rank: int
+) -> tuple[Stretch | None, float]:
+    """Return the stretch with most of the extra work of a rank, and its share of that.
 
-    Empty and 0 if that is not known.
+    None and 0 if that is not known.
 
     Parameters
     ----------
+    work : sequence of float64 array, shape (rank,), seconds
+        Of each stretch.
     rank : int
         A column of the run.
-    quickest : bool
-        That of its quickest iterations, not of all of them.
     """
-    if not stretches or stretches[0].work_s.size < 2:
-        return "", 0.0
-    work = np.array([each.quickest.typical_s if quickest else each.work_s for each in stretches])
-    extra = (work - median_of_others(work))[:, rank]
+    if not stretches or work[0].size < 2:
+        return None, 0.0
+    extra = np.array([each[rank] - median_of_others(each)[rank] for each in work])
     at, whole_s = int(extra.argmax()), float(extra.sum())
     if not extra[at] > 0.0 < whole_s:
-        return "", 0.0
-    return str(stretches[at]), min(float(extra[at]) / whole_s, 1.0)
+        return None, 0.0
+    return stretches[at], min(float(extra[at]) / whole_s, 1.0)
+
+
+def work_in(stretches: Sequence[Stretch], *, quickest: bool) -> list[NDArray[np.float64]]:
+    """Return the work in each stretch: of the quickest iterations, or of all of them."""
+    return [each.quickest.typical_s if quickest else each.work_s for each in stretches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +374,7 @@ def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
         return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
-    ranks = np.flatnonzero(grown[at] >= MOST_OF_ALL * grown[at, rank])
+    ranks = np.flatnonzero(grown[at] >= MAJORITY * grown[at, rank])
     stretch = growing[at]
     return Growth(
         ranks=tuple(ranks.tolist()),

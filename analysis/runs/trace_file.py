@@ -14,7 +14,7 @@ from hindmost.files import write_output
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 
-MOST_EVENTS = 1_000_000
+MAX_EVENTS = 1_000_000
 """Of a trace; viewers take no more with ease."""
 
 
@@ -52,9 +52,9 @@ def trace_of(run: Run, rows: slice) -> dict[str, Any]:
         raise DataError(f"{run.path} has no events of single iterations, which a trace shows.")
     kind = run.variable("event_kind", rows)
     count = (rows.stop - rows.start) * run.columns * (2 * kind.shape[1] + 1)
-    if count > MOST_EVENTS:
+    if count > MAX_EVENTS:
         raise UsageError(
-            f"Up to {count:,} events in a trace; viewers take {MOST_EVENTS:,}. Give a smaller "
+            f"Up to {count:,} events in a trace; viewers take {MAX_EVENTS:,}. Give a smaller "
             "--window, such as 0..9."
         )
     start, duration = run.variable("start", rows), run.variable("duration", rows)

@@ -19,16 +19,16 @@ from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
+from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.segmentation import geometric
-from hindmost.models.results import LEVEL
 from hindmost.text import UNITS, either, percent, unit_for
 
 GRID = 121
 """Places at which lines and bands are computed, on each side of a change fewer."""
 LOGARITHMIC_FROM = 4.0
 """Ratio of the values from which their axis may be logarithmic."""
-MOST_TICKS = 7
+MAX_TICKS = 7
 ROOM = 0.06
 """Share of the y axis that is left free above and below."""
 LONGEST_TITLE = 60
@@ -302,7 +302,7 @@ def _interval_name(values: NDArray[np.float64]) -> str:
 def _ticks(measured: NDArray[np.float64], end: float) -> tuple[float, ...]:
     """Return the target and some of the measured points, evenly apart."""
     places = [*measured.tolist(), end] if end > measured[-1] else measured.tolist()
-    ratio = (places[-1] / places[0]) ** (1.0 / MOST_TICKS)
+    ratio = (places[-1] / places[0]) ** (1.0 / MAX_TICKS)
     ticks = [places[-1]]
     for place in places[-2::-1]:
         if ticks[-1] / place >= ratio:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import KernelSeries
+from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.expression import write_model
 from hindmost.models.pmnf.model import ScalingModel, columns_of
 from hindmost.models.pmnf.segments.fit import KernelModel
-from hindmost.models.results import LEVEL
 
 if TYPE_CHECKING:
     from hindmost.models.pmnf.several.held_out import HeldOut

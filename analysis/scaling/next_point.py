@@ -26,7 +26,7 @@ STEP = 2.0
 """Ratio of the points that are compared, from the last one on."""
 OF_PROCESSORS = ("p", "ranks", "processes", "procs", "nodes", "cores", "threads", "gpus")
 """Parameters that multiply the cost of a second."""
-LEAST_GAIN = 1.1
+MIN_GAIN = 1.1
 """Factor by which an interval has to become narrower for a point to be proposed."""
 
 
@@ -98,7 +98,7 @@ def next_point(
         cost = float(time * (step if per_second else 1.0) / spent)
         if cost <= budget:
             _, then = _forecast(batches, last * at / step, roots.size)
-            if not np.nanmedian(now[1] / then) >= LEAST_GAIN:
+            if not np.nanmedian(now[1] / then) >= MIN_GAIN:
                 return None
             return NextPoint(
                 parameters=target.parameters, at=(step,), cost=cost, spans=now[1], then=then

@@ -24,7 +24,7 @@ from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
 from hindmost.text import percent, quantity
 
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 """Of a series: the search for segments tries a model at every point of it."""
 WIDEST = 1000.0
 """High end of an interval over its low end, above which the interval says next to nothing."""
@@ -34,7 +34,7 @@ SIGNIFICANT_SHARE = 0.01
 """Share of the total from which a kernel is worth looking at ..."""
 OF_EVEN_SHARE = 0.1
 """... or, of many kernels, this part of what each would have if all were alike."""
-LEAST_NAMED = 0.1
+MIN_NAMED = 0.1
 """Weight from which a source of a prediction is named."""
 OF_MODEL = "the model"
 """Where predictions come from among the measured points, over several parameters, and with the
@@ -105,7 +105,7 @@ class KernelAtTarget:
 
     def source(self) -> str:
         """Name the sources that matter."""
-        named = [each for each in self.sources if each[1] >= LEAST_NAMED]
+        named = [each for each in self.sources if each[1] >= MIN_NAMED]
         return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
 
     def disagreement(self) -> str:
@@ -305,7 +305,7 @@ def study_scaling(
     warnings = (*experiment.warnings, *remarks.sentences())
     if not enough:
         raise DataError(
-            f"{experiment.source}: no kernel has the {LEAST_POINTS} to {MOST_POINTS:,} points of "
+            f"{experiment.source}: no kernel has the {LEAST_POINTS} to {MAX_POINTS:,} points of "
             "a model. " + " ".join(warnings)
         )
     target = choose_target(at, experiment.parameters, [series.points for series in enough])
@@ -434,11 +434,11 @@ def rank(
 
 def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) -> bool:
     """Tell whether a series can be modelled; if not, remark on what to change."""
-    if len(series.points) > MOST_POINTS:
+    if len(series.points) > MAX_POINTS:
         remarks.add(
             "series of too many points",
             f"{series.kernel} ({series.metric}) has {len(series.points):,} points, and at most "
-            f"{MOST_POINTS:,} are modelled; left out. Use fewer points, or means over neighbours.",
+            f"{MAX_POINTS:,} are modelled; left out. Use fewer points, or means over neighbours.",
         )
         return False
     lacking = LEAST_POINTS - len(series.points)

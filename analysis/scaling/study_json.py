@@ -13,8 +13,8 @@ from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
 from hindmost.analysis.scaling.kernel import model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
+from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.model import ScalingModel
-from hindmost.models.results import LEVEL
 
 
 def study_json(

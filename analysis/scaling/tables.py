@@ -20,7 +20,7 @@ TO_THE_LEFT = ("kernel", "90 % interval")
 GAP = "  "
 NARROWEST = 40
 LONGEST_NAME = 36
-MOST_KERNELS = 6
+MAX_KERNELS = 6
 """Kernels whose segments and open questions are described."""
 
 UNSETTLED = {
@@ -168,10 +168,10 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
                 parts[-1] += f". One model of all points: {kernel.whole.expression()}"
         if parts:
             lines.append(f"{shortened(kernel.series.kernel)}: {'; '.join(parts)}.")
-    if len(lines) > MOST_KERNELS:
-        rest = len(lines) - MOST_KERNELS
+    if len(lines) > MAX_KERNELS:
+        rest = len(lines) - MAX_KERNELS
         lines = [
-            *lines[:MOST_KERNELS],
+            *lines[:MAX_KERNELS],
             f"{rest} more kernels are segmented or open; --json describes all.",
         ]
     return lines

@@ -24,7 +24,7 @@ from hindmost.models.pmnf.segments.paper import (
 )
 from hindmost.models.pmnf.segments.segmentation import where
 
-MOST_KERNELS = 4
+MAX_KERNELS = 4
 """Of each metric, those that grow most, if none is chosen."""
 ROOM = 1.15
 
@@ -34,7 +34,7 @@ def make_scaling(files: Sequence[Path], chosen: str | None) -> Iterator[tuple[st
     experiment = read_experiment(files, kernel=chosen)
     study = study_scaling(experiment, ScalingOptions())
     for metric in study.metrics:
-        shown = metric.order if chosen else metric.order[:MOST_KERNELS]
+        shown = metric.order if chosen else metric.order[:MAX_KERNELS]
         for standing in metric.at_target(shown):
             series = standing.kernel.series
             yield f"{series.kernel}-{series.metric}", scaling_chart(standing, study.target)
@@ -49,7 +49,7 @@ def make_window_errors(files: Sequence[Path], chosen: str | None) -> Iterator[tu
         The experiment varies several parameters, or has fewer than five points.
     """
     experiment = read_experiment(files, kernel=chosen)
-    shown = experiment.series if chosen else experiment.series[:MOST_KERNELS]
+    shown = experiment.series if chosen else experiment.series[:MAX_KERNELS]
     for series in shown:
         if series.points.shape[1] > 1:
             raise UsageError(

@@ -37,7 +37,7 @@ LOOKS = {"work": (0, 1.0), "reduction": (3, 0.45), "posted": (1, 0.3), "complete
          "scan": (3, 0.6), "unknown": (3, 0.2)}  # fmt: skip
 """Fill and height of each kind: heights tell them apart without colours."""
 PATH = "critical path; it changes ranks where a wait ended"
-MOST_RANKS_OF_PATH = (1 << 16) - 1
+MAX_RANKS_OF_PATH = (1 << 16) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import Culprit
+from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
 from hindmost.text import capital
+
+EXPLAINS = 0.5
+"""Part of the extra time that extra processor time must be to explain it."""
 
 
 class Certainty(StrEnum):
@@ -131,6 +136,28 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnequalThreads(Fact):
+    """How OpenMP threads share the work; `imbalance` is None if chance explains their differences.
+
+    Attributes
+    ----------
+    imbalance : TeamImbalance or None
+        Of the rank that loses most by it.
+    threads : int
+        Most that work in the regions of a rank.
+    efficiency : float
+        Of the threads in regions: the least of a rank.
+    serial_share : float
+        Share of a rank's work in which one thread works: the most of a rank.
+    """
+
+    imbalance: TeamImbalance | None
+    threads: int
+    efficiency: float
+    serial_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stated(Fact):
     """A fact in the words of its topic.
 
@@ -144,6 +171,55 @@ class Stated(Fact):
 
     text: str
     brief: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraWork:
+    """What samples tell of the extra work of a culprit, in the stretch that has most of it.
+
+    Attributes
+    ----------
+    attribution : Attribution
+    place : str
+        The function, and the line in it, that has the extra time; empty if none has.
+    extra_s, extra_cpu_s : float
+        Time, and processor time, beyond the others' median in the stretch; the second is NaN where
+        it is not known.
+    own_cpu_s : float
+        Processor time of the rank in the stretch.
+    core_wait_s : float
+        How long the rank could run and had no core; NaN where that is not known.
+    same_core : bool
+        Whether what else the rank does takes as long as on the others: its core is not slower.
+    run_s : float
+        Time of the run.
+    by_processor : bool
+        Whether the extra work is processor time.
+    has_team : bool
+        Whether other threads work with the one that calls MPI.
+    """
+
+    attribution: Attribution
+    place: str
+    extra_s: float
+    extra_cpu_s: float
+    own_cpu_s: float
+    core_wait_s: float
+    same_core: bool
+    run_s: float
+    by_processor: bool
+    has_team: bool = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether processor time explains the extra time, as far as is known."""
+        return self.by_processor or not self.extra_cpu_s < EXPLAINS * self.extra_s
+
+    @property
+    def decides(self) -> bool:
+        """Whether it is more work of a function, and not a slower core."""
+        found = self.attribution
+        return self.is_busy and found.sure and not found.is_alike and self.same_core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +279,8 @@ class UnequalWork(Fact):
         Whether most of the difference is injected noise.
     others_recur : bool
         Whether some iterations come back longer, which is another fact.
+    extra : ExtraWork or None
+        In which function the additional work at ``where`` is, where samples were taken.
     repeats : tuple of RepeatedCulprit
         In how many repeats of the run which rank or node works longest.
     """
@@ -219,6 +297,7 @@ class UnequalWork(Fact):
     counts_work: bool = False
     injected: bool = False
     others_recur: bool = False
+    extra: ExtraWork | None = None
     repeats: tuple[RepeatedCulprit, ...] = ()
 
 

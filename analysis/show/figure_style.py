@@ -28,11 +28,11 @@ WIDTHS_INCHES = {"full": 7.0, "half": 3.4}
 """The text block of a journal, and one of its two columns."""
 FORMATS = ("png", "pdf", "svg")
 PNG_DPI = 200
-MOST_TICKS = 16
+MAX_TICKS = 16
 """Number of things up to which an axis numbers each."""
 PAD_INCHES = 0.04
 """Around a picture."""
-LEAST_PART = 0.1
+MIN_PART = 0.1
 """Of the size of a picture, of which its axes take so much at least."""
 INCHES_A_LETTER = 0.0071
 """Mean width of a letter per point of font size, a little too large to break lines early."""
@@ -146,8 +146,8 @@ def write_picture(figure: Figure, file: BinaryIO) -> None:
         figure.subplots_adjust(
             left=left,
             bottom=bottom,
-            right=max(now.right + (width - room - words.x1) / width, left + LEAST_PART),
-            top=max(now.top + (height - room - words.y1) / height, bottom + LEAST_PART),
+            right=max(now.right + (width - room - words.x1) / width, left + MIN_PART),
+            top=max(now.top + (height - room - words.y1) / height, bottom + MIN_PART),
         )
         canvas.draw()
         drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")

@@ -12,10 +12,10 @@ from hindmost.analysis.show.chart import worth_showing
 from hindmost.analysis.show.csv_file import Columns
 from hindmost.text import Unit, unit_for
 
-MOST_COLUMNS = 1200
-LEAST_RANGE = 1.1
+MAX_COLUMNS = 1200
+MIN_RANGE = 1.1
 """Longest over shortest time of an axis at least: what is nearly equal looks equal."""
-MOST_ROWS = 600
+MAX_ROWS = 600
 """Of ranks, and steps of a chart over them; neighbours are pooled."""
 
 
@@ -76,7 +76,7 @@ class HeatMap:
     def colour_limits_s(self) -> tuple[float, float]:
         """The times at the ends of the colours; there are shorter and longer ones."""
         low, high = worth_showing(self.times)
-        return low, max(high, low * LEAST_RANGE, 1e-12)
+        return low, max(high, low * MIN_RANGE, 1e-12)
 
     @property
     def stride(self) -> int:
@@ -176,7 +176,7 @@ def heat_map(
     numbers: NDArray[np.int64] | None = None,
     of_how_many: str = "",
 ) -> HeatMap:
-    """Pool times into a map of at most `MOST_COLUMNS` and `MOST_ROWS`.
+    """Pool times into a map of at most `MAX_COLUMNS` and `MAX_ROWS`.
 
     Parameters
     ----------
@@ -194,11 +194,11 @@ def heat_map(
         title=title,
         what=what,
         selection=selection,
-        times=pool_maximum(pool_maximum(times, MOST_COLUMNS, axis=0), MOST_ROWS, axis=1),
+        times=pool_maximum(pool_maximum(times, MAX_COLUMNS, axis=0), MAX_ROWS, axis=1),
         bodies=bodies,
         ranks=times.shape[1],
         bodies_a_column=bodies_in_column(bodies.size),
-        ranks_a_row=-(-times.shape[1] // MOST_ROWS),
+        ranks_a_row=-(-times.shape[1] // MAX_ROWS),
         numbers=numbers,
         of_how_many=of_how_many,
     )
@@ -206,4 +206,4 @@ def heat_map(
 
 def bodies_in_column(bodies: int) -> int:
     """Return how many bodies are pooled into a column of a map."""
-    return max(-(-bodies // MOST_COLUMNS), 1)
+    return max(-(-bodies // MAX_COLUMNS), 1)

@@ -17,7 +17,7 @@ from hindmost.text import seconds
 
 MOST_CELLS = 150_000
 """Times of a map or a timeline on a page, each about a byte and a half."""
-MOST_ROWS = 256
+MAX_ROWS = 256
 FAR_BEYOND = 1.5
 """Times the top of the scale of colours, from which on a cell of a map is marked as well."""
 LOG_STEP = 2e-3
@@ -84,8 +84,8 @@ def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) 
 
 def coarse_enough(heat_map: HeatMap) -> HeatMap:
     """Pool a map until it is small enough to travel."""
-    rows = min(MOST_ROWS, heat_map.times.shape[1])
-    return heat_map.coarser(MOST_CELLS // rows, MOST_ROWS)
+    rows = min(MAX_ROWS, heat_map.times.shape[1])
+    return heat_map.coarser(MOST_CELLS // rows, MAX_ROWS)
 
 
 def hex_colour(colour: NDArray[np.float64]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.figure_style import (
-    MOST_TICKS,
+    MAX_TICKS,
     name_places,
     new_figure,
     put_words,
@@ -67,7 +67,7 @@ def draw_chart(chart: Chart, axes: Axes) -> Axes:
     if chart.counted:
         left, right = axes.get_xlim()
         first, last = math.ceil(left), math.floor(right)
-        if not chart.names and last - first <= MOST_TICKS:
+        if not chart.names and last - first <= MAX_TICKS:
             axes.set_xticks(range(first, last + 1))
         if chart.names:
             longest = max(len(name) for name in chart.names)
@@ -193,7 +193,7 @@ def draw_map(heat_map: HeatMap, axes: Axes) -> Axes:
     axes.set_ylim(-0.5, heat_map.ranks - 0.5)
     if heat_map.numbers is not None:
         name_places(axes.yaxis, heat_map.names, int(size_inches(axes)[1] * LINES_AN_INCH))
-    elif heat_map.ranks <= MOST_TICKS:
+    elif heat_map.ranks <= MAX_TICKS:
         axes.set_yticks(range(heat_map.ranks))
     put_words(axes, title=heat_map.title, x_label=heat_map.x_label, y_label=heat_map.y_label)
     figure = axes.get_figure()

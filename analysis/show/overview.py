@@ -17,7 +17,7 @@ from hindmost.analysis.show.templates import rendered
 Grade = Literal["good", "fair", "poor"]
 GRADES: tuple[Grade, ...] = ("good", "fair", "poor")
 MARKS: dict[Grade, str] = {"good": "✓", "fair": "!", "poor": "✕"}
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 """Statements that are not folded, and bars."""
 LEAST_SHARE = 0.0005
 """Of a bar, from which on a part is in the legend: less is written as 0.0 %."""
@@ -105,7 +105,7 @@ def overview_widget(
     nothing : str
         What is said if there is no statement.
     """
-    shown = bars[:MOST_SHOWN]
+    shown = bars[:MAX_SHOWN]
     html = rendered(
         "show/overview.html",
         "overview",
@@ -129,6 +129,6 @@ def overview_widget(
         groups={name: found for name, found in statements.items() if found},
         folded=folded,
         nothing=nothing,
-        most=MOST_SHOWN,
+        most=MAX_SHOWN,
     )
     return Widget(anchor="overview", begins="Overview", html=html, inner=[*opening, *pictures])

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 
 from hindmost.analysis.show.facts import (
     Certainty,
+    ExtraWork,
     Fact,
     GrowingWork,
     NoCore,
     RecurringWork,
     Stated,
+    UnequalThreads,
     UnequalWork,
 )
 from hindmost.analysis.show.table import WIDTH
 from hindmost.models.ranks.culprit import HALF_AS_FAST, Culprit, Doubt
+from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
 from hindmost.text import (
     capital,
@@ -34,6 +37,13 @@ from hindmost.text import (
 
 PLACES, CALLS, WAITS, OFTEN, OTHERS = 1, 2, 3, 4, 5
 """Importance of what may be left out of a few lines; 0 is what may not."""
+
+WAITING, BLOCKED = 0.5, 0.1
+"""Parts of the time without processor time that waiting for a core is, at least, and at most."""
+LEAST_CPU = 0.01
+"""Part of a rank's processor time from which on some more of it is told."""
+NEARLY_ALL = 0.99
+"""End of an interval above which the whole is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,16 @@ def sentences(fact: Fact) -> list[Sentence]:
             ]
         case GrowingWork():
             return [Sentence(f"{capital(brief(fact))}.")]
+        case UnequalThreads():
+            shared = (
+                f"{counted(fact.threads, 'thread')} of a rank work in OpenMP regions; their "
+                f"efficiency is {percent(fact.efficiency, 0)}, and one thread works in "
+                f"{percent(fact.serial_share, 0)} of the time that they work."
+            )
+            if fact.imbalance is None:
+                return [Sentence(shared, OTHERS)]
+            lost = f"the others lose {percent(fact.share or 0.0)} of the time by it"
+            return [Sentence(f"{capital(brief(fact))}; {lost}."), Sentence(shared, OTHERS)]
         case Stated():
             return [Sentence(fact.text)]
     return []
@@ -131,6 +151,14 @@ def brief(fact: Fact) -> str:
                 f"work of {fact.subject}{where} grows from {seconds(fact.begin_s)} to "
                 f"{seconds(fact.end_s)} an iteration{perhaps}"
             )
+        case UnequalThreads(imbalance=TeamImbalance() as imbalance):
+            others = "its other thread" if fact.threads == 2 else "its other threads on average"
+            return (
+                f"{fact.subject}, thread {imbalance.thread} works {factor(imbalance.times)} times "
+                f"as long as {others} in {fact.where}"
+            )
+        case UnequalThreads():
+            return f"the efficiency of threads is {percent(fact.efficiency, 0)}"
         case Stated():
             return fact.brief
     return ""
@@ -176,7 +204,10 @@ def on_one_run(fact: UnequalWork) -> list[Sentence]:
         )
     if fact.where:
         share = percent(fact.where_share, 0)
-        said.append(Sentence(f"{share} of its extra work lies {fact.where}.", PLACES))
+        place = f"{share} of its extra work lies {fact.where}."
+        said.append(Sentence(place, PLACES if fact.extra is None else 0))
+    if fact.extra is not None:
+        said += on_extra_work(fact.extra)
     if fact.iterations > 1 and culprit.last:
         whose = "One of its ranks" if culprit.node else "It"
         often = how_often(culprit.last, fact.iterations)
@@ -188,8 +219,66 @@ def on_one_run(fact: UnequalWork) -> list[Sentence]:
         said.append(Sentence("Most of the difference is injected noise."))
     if fact.doubt:
         said.append(Sentence(fact.doubt))
-    elif not fact.counts_work and culprit.times < HALF_AS_FAST:
+    elif (
+        not fact.counts_work
+        and culprit.times < HALF_AS_FAST
+        and not (fact.extra is not None and fact.extra.decides)
+    ):
         said.append(Sentence(WORK_OR_CORE))
+    return said
+
+
+def on_extra_work(extra: ExtraWork) -> list[Sentence]:
+    """Return what part of extra work is processor time, and in which function that is."""
+    if extra.by_processor or extra.is_busy:
+        return on_function(extra)
+    if extra.extra_cpu_s < LEAST_CPU * extra.own_cpu_s:
+        words = f"Its processor time is no longer there than the others': it {idle_words(extra)}."
+        return [Sentence(words)]
+    part = percent(extra.extra_cpu_s / extra.extra_s, 0)
+    words = f"Only {part} of that is processor time; else it {idle_words(extra)}."
+    return [Sentence(words), *on_function(extra)]
+
+
+def idle_words(extra: ExtraWork) -> str:
+    """Write what a rank does in time that is no processor time."""
+    idle_s = extra.extra_s - extra.extra_cpu_s
+    if extra.core_wait_s >= WAITING * idle_s:
+        return "waits for a core"
+    others = ["for its other threads"] if extra.has_team else []
+    if not extra.core_wait_s < BLOCKED * idle_s:
+        others.insert(0, "for a core")
+    waits = f"waits {' or '.join(others)}, or " if others else ""
+    return f"{waits}is blocked in the system (a file, a lock, a pause)"
+
+
+def on_function(extra: ExtraWork) -> list[Sentence]:
+    """Return in which function extra processor time is, or what is missing to know it."""
+    found = extra.attribution
+    if not extra.place:
+        return []
+    if not found.sure:
+        more_s = extra.run_s * (found.needed / max(found.samples, 1) - 1.0)
+        more = f", {seconds(more_s)} more of the run" if more_s > 0.0 else ""
+        return [
+            Sentence(
+                "Not enough samples to name the function: it has "
+                f"{counted(found.samples, 'sample')} there and needs about {found.needed:,}{more}."
+            )
+        ]
+    if found.is_alike:
+        return [Sentence(f"All functions in {extra.place} take longer there.")]
+    low, high = found.interval
+    share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
+    share = "Nearly all" if low > NEARLY_ALL else share
+    said = [Sentence(f"{share} of its extra processor time there is spent in {extra.place}.")]
+    if extra.same_core:
+        said.append(
+            Sentence(
+                "What else the rank does takes no longer than on the others, so its core is not "
+                "slower."
+            )
+        )
     return said
 
 
@@ -220,6 +309,7 @@ def times_words(culprit: Culprit, ranks: int) -> str:
         verb = f"its {len(culprit.ranks)} ranks work"
         others = "those of other nodes (medians)"
     when = " in the quickest iterations" if culprit.quickest else ""
+    when = " by processor time" if culprit.processor else when
     return f"{verb} {factor(culprit.times)} times as long as {others}{when}"
 
 

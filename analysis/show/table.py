@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 """Rows of a table, and lines of a list, that people are shown; the rest is counted."""
 LEADING = 3
 """Loops, ranks and kernels that are named first, those that matter most."""

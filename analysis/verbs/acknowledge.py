@@ -22,7 +22,7 @@ from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.read import read_history
-from hindmost.analysis.show.table import MOST_LISTED
+from hindmost.analysis.show.table import MAX_LISTED
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.changes import Finding
 from hindmost.output import write_lines
@@ -148,6 +148,6 @@ def list_notes(path: Path, study: HistoryStudy) -> int:
 
 def write_covered(covered: Sequence[str], before: str = "") -> None:
     """Print what an acknowledgement matches."""
-    write_lines(*(f"  {before}{each}" for each in covered[:MOST_LISTED]))
-    if len(covered) > MOST_LISTED:
-        write_lines(f"  and {len(covered) - MOST_LISTED} more")
+    write_lines(*(f"  {before}{each}" for each in covered[:MAX_LISTED]))
+    if len(covered) > MAX_LISTED:
+        write_lines(f"  and {len(covered) - MAX_LISTED} more")

@@ -15,7 +15,6 @@ from hindmost.analysis.history.compare import (
     with_cases,
 )
 from hindmost.analysis.history.compared_series import ComparedSeries
-from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.readers.formats.run_history import case_of
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.read import read_history
@@ -28,11 +27,12 @@ from hindmost.analysis.runs.finding import (
 )
 from hindmost.analysis.runs.sides import Sides, sides_of
 from hindmost.analysis.show.phrases import folded
-from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
+from hindmost.analysis.show.table import MAX_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.history import add_selection
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.inference import LEVEL
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import first_of, percent, read_increase
@@ -188,11 +188,11 @@ def tell(comparison: Comparison, sides: Sides | None) -> None:
         write_lines(f"{common.removesuffix(', ')}:")
     rows = [
         (each.name[left_out:], count(each), each.paired_by, each.words())
-        for each in ranked[:MOST_LISTED]
+        for each in ranked[:MAX_LISTED]
     ]
     print_table(Table(columns=columns, rows=rows))
-    if len(ranked) > MOST_LISTED:
-        write_lines(f"{len(ranked) - MOST_LISTED} more; --json has all")
+    if len(ranked) > MAX_LISTED:
+        write_lines(f"{len(ranked) - MAX_LISTED} more; --json has all")
     for side, alone in (("A", comparison.only_first), ("B", comparison.only_second)):
         if alone:
             write_lines(f"only in {side}: {first_of(list(map(str, alone)), '; ')}")

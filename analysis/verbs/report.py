@@ -14,7 +14,7 @@ from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.report.sources import EXPERIMENT, HISTORY, RUNS, sort_sources
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import check_page_name, write_page
@@ -68,7 +68,7 @@ def read_contents(arguments: argparse.Namespace) -> Contents:
     runs = find_runs(sources[RUNS], complete=True) if sources[RUNS] else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
     return Contents(
-        groups=fit_groups(solves, FitOptions(families=False, most_bodies=MOST_IN_MEMORY)),
+        groups=fit_groups(solves, FitOptions(families=False, most_bodies=MAX_IN_MEMORY)),
         adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
         machine=machine,
         studies=[study_scaling(read_experiment([path])) for path in sources[EXPERIMENT]],

@@ -18,7 +18,7 @@ from hindmost.analysis.runs.finding import (
     run_files_in,
 )
 from hindmost.analysis.show.phrases import folded
-from hindmost.analysis.show.table import MOST_LISTED
+from hindmost.analysis.show.table import MAX_LISTED
 from hindmost.errors import DataError, UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
@@ -139,7 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--top",
         type=int,
         metavar="N",
-        help=f"kernels of each metric (default: {MOST_LISTED} in the table, "
+        help=f"kernels of each metric (default: {MAX_LISTED} in the table, "
         f"{TOP_FIGURES} in figures, else all)",
     )
     form = parser.add_mutually_exclusive_group()
@@ -212,10 +212,10 @@ def perform(arguments: argparse.Namespace) -> int:
 
         write_text(python_module(study, top=arguments.top))
     else:
-        print_tables(study, arguments.top or MOST_LISTED)
+        print_tables(study, arguments.top or MAX_LISTED)
     if not arguments.json:
         write = warn_lines if arguments.python else write_lines
-        shown = arguments.top or MOST_LISTED
+        shown = arguments.top or MAX_LISTED
         for finding in findings[:shown]:
             write(*folded([finding.explain(study.target)]))
         if len(findings) > shown:

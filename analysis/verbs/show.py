@@ -13,7 +13,7 @@ from hindmost.analysis.runs.efficiency.scaling import compared
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, of_file
 from hindmost.analysis.runs.first_screen import worth_saying
 from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
 from hindmost.analysis.runs.programs import (
     attached_programs,
@@ -47,9 +47,9 @@ examples:
 Efficiencies are load balance, serialisation, transfer and computation scaling as defined by POP, of
 the repeat with the median solve time; docs/efficiencies.md has the formulas.
 """
-MOST_LINES = 12
+MAX_LINES = 12
 """Lines of one run, of which the most important sentences are taken."""
-MOST_FINDINGS = 1
+MAX_FINDINGS = 1
 """Findings below a run that its facts do not contain; others are only counted."""
 OF_SECTIONS = {
     "ranks": ("out",),
@@ -152,13 +152,13 @@ def perform(arguments: argparse.Namespace) -> int:
         below = {
             each.run.path: [
                 *summary.lines(below_program=True),
-                *cautions(doubts, OF_SHOW, each.codes, MOST_FINDINGS),
+                *cautions(doubts, OF_SHOW, each.codes, MAX_FINDINGS),
             ]
             for each in program.runs
             for summary, doubts in [shown[each.run.path]]
         }
         remark = remarks[program.runs[0].run.path] if len(program.runs) == 1 else ""
-        parts.append(program.lines(below, remark, MOST_LINES))
+        parts.append(program.lines(below, remark, MAX_LINES))
     if repeats := [each.text for each in repeated_culprits(programs)]:
         parts.append(folded(repeats))
     attached = {each.run.path for program in programs for each in program.runs}
@@ -171,9 +171,9 @@ def perform(arguments: argparse.Namespace) -> int:
                 if not isinstance(fact, NoCore)  # the summary has it
             ]
             codes = {*summary.said, *(code for fact in facts for code in fact.codes)}
-            last = folded(cautions(doubts, OF_SHOW, codes, MOST_FINDINGS), indent="  ")
+            last = folded(cautions(doubts, OF_SHOW, codes, MAX_FINDINGS), indent="  ")
             lines = summary.lines()
-            room = MOST_LINES - len(lines) - len(last)
+            room = MAX_LINES - len(lines) - len(last)
             dispensable = [
                 [Sentence(one.text, one.rank + 1) for one in sentences(fact)] for fact in facts
             ]
@@ -189,7 +189,7 @@ def how_runs_scale(runs: Sequence[Run]) -> list[list[str]]:
     several = [each for each in series_over_ranks(whole) if several_ranks(each.runs)]
     several.sort(key=lambda each: -each.runs[-1].solve_time_s)
     said = [[each] for each in other_loops(whole)]
-    if any(run.bodies * run.columns > MOST_IN_MEMORY for each in several for run in each.runs):
+    if any(run.bodies * run.columns > MAX_IN_MEMORY for each in several for run in each.runs):
         return [*said, ["How the runs scale over ranks: --efficiency, or hindmost report."]]
     with suppress(DataError):  # impossible times, which the lines on each run are about
         for kernel in compared(several[:LEADING]):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from hindmost.harness.runfile.feed import FeedHead, FeedPrediction, FeedReader
+from hindmost.models.inference import student
 from hindmost.records import to_document
 
-MOST_FRAMES = 1200
+MAX_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
 
 
@@ -136,8 +137,8 @@ class FeedHistory:
         known[0] += window_ns
         known[1] += max(work_ns - mean_ns, 0.0)
         self._watched_ns += window_ns
-        if len(self.frames) > MOST_FRAMES:
-            half = MOST_FRAMES // 2
+        if len(self.frames) > MAX_FRAMES:
+            half = MAX_FRAMES // 2
             old = self.frames[:half]
             self.frames[:half] = [merged(a, b) for a, b in zip(old[::2], old[1::2], strict=True)]
 
@@ -205,12 +206,10 @@ class FeedHistory:
         windows = windows[windows[:, 0] > 0]
         if len(windows) < 2:
             return None
-        from scipy.special import stdtrit
-
         steps, seconds = windows[:, 0], windows[:, 1] * 1e-9
         per_step = float(((seconds - mean_s * steps) ** 2 / steps).sum() / (len(windows) - 1))
         spread_s = float(np.sqrt(per_step * left * (1.0 + left / done)))
-        half_s = float(stdtrit(len(windows) - 1, 0.95)) * spread_s
+        half_s = student(len(windows) - 1) * spread_s
         return max(mean_s * left - half_s, 0.0), mean_s * left + half_s
 
     def shares(self, frames: Sequence[dict[str, Any]] | None = None) -> dict[str, float]:

@@ -28,7 +28,7 @@ from hindmost.harness.runfile.feed import FeedReader, write_control
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser may have found the page: any other was rebound to this machine."""
-MOST_BODY = 512
+MAX_BODY = 512
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -165,7 +165,7 @@ class Viewer(BaseHTTPRequestHandler):
             return self._say(403)
         length = self.headers.get("Content-Length", "")
         kind = self.headers.get("Content-Type", "")
-        if not length.isascii() or not length.isdigit() or int(length) > MOST_BODY:
+        if not length.isascii() or not length.isdigit() or int(length) > MAX_BODY:
             return self._say(400)
         if kind.split(";")[0].strip() != JSON:
             return self._say(400)

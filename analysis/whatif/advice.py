@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -31,7 +32,7 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.results import replica_interval
+from hindmost.models.inference import Ratio, replica_interval
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.simulated_solve import (
     CAPPED,
@@ -54,32 +55,22 @@ class Verdict(StrEnum):
     OPEN = "undecided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
-    """The time of an iteration of the pipelined solver, over that of the blocking one.
+def is_wide(ratio: Ratio) -> bool:
+    """Tell whether an interval is too wide for a single ratio to mean anything."""
+    low, high = ends_of(ratio)
+    return not math.isfinite(ratio.value) or high > WIDEST * low
 
-    Attributes
-    ----------
-    typical : float or None
-        None if the runs show only the interval.
-    low, high : float
-        Of a 90 % interval, or the range over repeats and intervals of replays.
-    """
 
-    typical: float | None
-    low: float
-    high: float
+def ends_of(ratio: Ratio) -> tuple[float, float]:
+    """Return the interval of a ratio; the ratio itself where it has none."""
+    return ratio.interval or (ratio.value, ratio.value)
 
-    @property
-    def wide(self) -> bool:
-        """Whether the interval is too wide for a single ratio to mean anything."""
-        return self.typical is None or self.high > WIDEST * self.low
 
-    @property
-    def words(self) -> str:
-        """The ratio with its interval, or the interval alone if it is too wide."""
-        ends = f"{factor(self.low)} to {factor(self.high)}"
-        return ends if self.wide else f"{factor(self.typical or 0.0)} ({ends})"
+def ratio_words(ratio: Ratio) -> str:
+    """Write a ratio with its interval, or the interval alone if it is too wide."""
+    low, high = ends_of(ratio)
+    ends = f"{factor(low)} to {factor(high)}"
+    return ends if is_wide(ratio) else f"{factor(ratio.value)} ({ends})"
 
 
 def factor(ratio: float) -> str:
@@ -129,8 +120,8 @@ class Compared:
         ratio = ratio_of_replays(*both)
         if blocking.simulated:
             ratio, recorded = (ratio_of_simulations(*both, capped=each) for each in (False, True))
-            low, high = min(ratio.low, recorded.low), max(ratio.high, recorded.high)
-            ratio = replace(ratio, low=low, high=high)
+            (low, high), (first, last) = ends_of(ratio), ends_of(recorded)
+            ratio = replace(ratio, interval=(min(low, first), max(high, last)))
         return cls(named=named, blocking=blocking, pipelined=pipelined, ratio=ratio, doubt=doubt)
 
     @property
@@ -148,26 +139,27 @@ class Compared:
     @property
     def verdict(self) -> Verdict:
         """What is known."""
-        if self.unknown or self.doubt or self.ratio.low <= 1.0 <= self.ratio.high:
+        low, high = self.interval
+        if self.unknown or self.doubt or low <= 1.0 <= high:
             return Verdict.OPEN
-        return Verdict.YES if self.ratio.high < 1.0 else Verdict.NO
+        return Verdict.YES if high < 1.0 else Verdict.NO
 
     @property
     def shown(self) -> float | None:
         """The ratio; None where the interval is too wide."""
-        return None if self.ratio.wide else self.ratio.typical
+        return None if is_wide(self.ratio) else self.ratio.value
 
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the interval of the ratio."""
-        return self.ratio.low, self.ratio.high
+        return ends_of(self.ratio)
 
     def answer(self, solvers: tuple[str, str]) -> str:
         """Return whether the pipelined solver pays off, in a sentence."""
         blocking, pipelined = solvers
         title = counted(self.pipelined.ranks, "rank")
         title += f" with {self.named.title}" if self.named.words else ""
-        figures = f"an iteration takes {self.ratio.words} times as long as one of {blocking}"
+        figures = f"an iteration takes {ratio_words(self.ratio)} times as long as one of {blocking}"
         if self.blocking.simulated:
             recorded = counted(self.blocking.first.header.ranks, "rank")
             figures += f" (simulated, extrapolated from {recorded})"
@@ -186,9 +178,8 @@ def ratio_of_replays(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) 
     ours, theirs = time_s(blocking), time_s(pipelined)
     ends, others = range_s(blocking), range_s(pipelined)
     return Ratio(
-        typical=None if ours is None or theirs is None else theirs / ours,
-        low=others[0] / ends[1],
-        high=others[1] / ends[0],
+        value=math.nan if ours is None or theirs is None else theirs / ours,
+        interval=(others[0] / ends[1], others[1] / ends[0]),
     )
 
 
@@ -234,9 +225,8 @@ def ratio_of_simulations(
         if name not in (*PARTS, CAPPED)
     ]
     return Ratio(
-        typical=typical,
-        low=min(low, typical) * min(shifts),
-        high=max(high, typical) * max(shifts),
+        value=typical,
+        interval=(min(low, typical) * min(shifts), max(high, typical) * max(shifts)),
     )
 
 
@@ -311,11 +301,11 @@ class Advice:
             for each in others
             if self.scaled or each.verdict is not first.verdict
         ]
-        if self.reached and not (first.unknown or first.ratio.wide):
+        if self.reached and not (first.unknown or is_wide(first.ratio)):
             ratio = self.iterations_ratio
             said.append(
                 f"To the tolerance, {self.names[1]} takes {ratio:.2f} times as many iterations, "
-                f"so it takes {factor(ratio * (first.ratio.typical or 0.0))} times as long, if "
+                f"so it takes {factor(ratio * first.ratio.value)} times as long, if "
                 "iterations stay as recorded."
             )
         for name, side in zip(self.names, (first.blocking, first.pipelined), strict=True):
@@ -370,7 +360,7 @@ class Advice:
                         "-" if each_s is None else seconds(each_s)
                         for each_s in (each.blocking.iteration_s, each.pipelined.iteration_s)
                     ),
-                    "-" if each.unknown else each.ratio.words,
+                    "-" if each.unknown else ratio_words(each.ratio),
                     str(each.verdict),
                 )
                 for each in self.compared

@@ -56,7 +56,7 @@ LOST = (
     "nothing else uses"
 )
 """Why equal work is undecided where ranks were interrupted."""
-MOST_EVENTS = 2_000_000
+MAX_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
 INTERRUPTED = 0.02
 """Share of the time that events take beyond their typical cost, from which on equal work may change
@@ -255,9 +255,9 @@ def remedies_of(run: Run, *, briefly: bool = False) -> Remedies:
         Whether a report waits for it, which does not wait for large runs.
     """
     events = int(np.prod(run.shape("event_work"))) if run.has("event_work") else 0
-    if briefly and max(events, run.bodies * run.columns) > MOST_EVENTS:
+    if briefly and max(events, run.bodies * run.columns) > MAX_EVENTS:
         return Remedies(
-            refused=f"a report replays up to {MOST_EVENTS:,} events; 'hindmost whatif' all of them"
+            refused=f"a report replays up to {MAX_EVENTS:,} events; 'hindmost whatif' all of them"
         )
     if run.header.ranks < 2:
         return Remedies(refused="a single rank waits for nobody")

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.whatif.advice import Ratio, ratio_of_replays
+from hindmost.analysis.whatif.advice import ends_of, ratio_of_replays
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.inference import Ratio, ratio_of_samples
 from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
 from hindmost.text import counted
@@ -29,9 +30,6 @@ from hindmost.text import counted
 Replays = dict[tuple[str, str], list[Outcome]]
 """Replays of all runs of a solver without noise, by solver and law."""
 
-DRAWS = 2000
-"""Of the bootstrap over repeats."""
-ENDS = (0.05, 0.95)
 WHISKER = 0.004
 """Half the width of the bar of an interval, over that of the chart."""
 WANTED = (
@@ -129,7 +127,7 @@ def point_of(
         pair=f"{blocking} / {pipelined}",
         law=law,
         noise_s=mean_noise_s(law),
-        measured=ratio_of(*times),
+        measured=ratio_of_samples(times[1], times[0]),
         predicted=predicted_gain(*found) if all(found) else None,
     )
 
@@ -146,25 +144,6 @@ def mean_noise_s(law: str) -> float:
     detours = changes_of(noise=law)[0].change.detours
     assert detours is not None  # a law that can be injected is one that can be added, or an error
     return detours.mean_s
-
-
-def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Ratio:
-    """Return the ratio of two medians with its interval from a bootstrap over repeats.
-
-    Parameters
-    ----------
-    above_s, below_s : float64 array, shape (repeat,), seconds
-    """
-    value = float(np.median(above_s) / np.median(below_s))
-    if min(above_s.size, below_s.size) < 2:  # how one repeat scatters is not known
-        return Ratio(typical=value, low=value, high=value)
-    random = np.random.default_rng(0)
-    above, below = (
-        np.median(each[random.integers(each.size, size=(DRAWS, each.size))], axis=1)
-        for each in (above_s, below_s)
-    )
-    low, high = np.quantile(above / below, ENDS).tolist()
-    return Ratio(typical=value, low=min(low, value), high=max(high, value))
 
 
 def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Replays:
@@ -203,15 +182,16 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
 def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Ratio | None:
     """Return the gain that replays of runs without noise with a law have; None if not known."""
     ratio = ratio_of_replays(blocking, pipelined)
-    if ratio.typical is None:
+    if not np.isfinite(ratio.value):
         return None
     # The ratio is that of iterations.
     ours, theirs = (
         float(np.median([each.run.header.iterations for each in side]))
         for side in (blocking, pipelined)
     )
-    value, low, high = (ours / theirs / each for each in (ratio.typical, ratio.high, ratio.low))
-    return Ratio(typical=value, low=low, high=high)
+    low, high = ends_of(ratio)
+    value, first, last = (ours / theirs / each for each in (ratio.value, high, low))
+    return Ratio(value=value, interval=(first, last))
 
 
 # How it is shown.
@@ -261,7 +241,7 @@ def curve(
     gains: Sequence[Ratio],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return lower ends, values and upper ends: float64 arrays, shape (point,)."""
-    low, value, high = np.array([(each.low, each.typical, each.high) for each in gains]).T
+    low, high, value = np.array([(*ends_of(each), each.value) for each in gains]).T
     return low, value, high
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
-from scipy import special
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
@@ -37,6 +36,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.inference import student_reach
 from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
@@ -620,9 +620,7 @@ def repeat_width(times_s: Sequence[float]) -> float:
 
     The logarithms of solve times are assumed normal: noise only adds, in proportion.
     """
-    logs = np.log(times_s)
-    factor = special.stdtrit(logs.size - 1, 0.95) * (1.0 + 1.0 / logs.size) ** 0.5
-    return float(factor * logs.std(ddof=1))
+    return student_reach(np.log(times_s))
 
 
 def times_of(run: Run, change: Change) -> SolveTimes:

@@ -26,7 +26,7 @@ from hindmost.models.simulation.network import (
     nodes_of,
 )
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
+from hindmost.models.simulation.scaleup import MAX_RANKS, Placement, neighbours_of
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
 
@@ -75,9 +75,9 @@ def read_ranks(text: str) -> tuple[int, ...]:
                 f"--ranks {text}: write 512, a list such as 64,512, or 64..4096, which doubles."
             )
         low, high = int(ends[0]), int(ends[-1])
-        if not 1 <= low <= high <= MOST_RANKS:
+        if not 1 <= low <= high <= MAX_RANKS:
             raise UsageError(
-                f"--ranks {text}: numbers of ranks are 1 to {MOST_RANKS:,}, and a range ascends."
+                f"--ranks {text}: numbers of ranks are 1 to {MAX_RANKS:,}, and a range ascends."
             )
         doubled = [low << each for each in range((high // low).bit_length())]
         found += [*(each for each in doubled if each < high), high]

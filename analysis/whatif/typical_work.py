@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.tallies import Block, Wanted
 from hindmost.harness.runfile.reader import Run
 
-MOST_SAMPLES = 1 << 23
+MAX_SAMPLES = 1 << 23
 """Work of all iterations and ranks that is looked at; beyond, that of every nth iteration."""
 
 
@@ -16,7 +16,7 @@ class WorkTally:
     """The work of every iteration, or of every nth of each block."""
 
     def __init__(self, run: Run) -> None:
-        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
+        self._stride = -(-run.bodies * run.columns // MAX_SAMPLES) or 1
         self._work: list[NDArray[np.float64]] = []
 
     def add(self, block: Block) -> None:

@@ -60,7 +60,7 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.work import Work
 from hindmost.text import percent
 
-MOST_BASE = 1 << 27
+MAX_BASE = 1 << 27
 """Base cells of all ranks: each rank sorts them all at the start."""
 
 
@@ -135,9 +135,9 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
             )
         if self.restart is not None and self.repeats > 1:
             raise UsageError("--repeats with --restart: a run continues from a checkpoint once.")
-        if self.base is not None and self.base[0] * self.base[1] > MOST_BASE:
+        if self.base is not None and self.base[0] * self.base[1] > MAX_BASE:
             raise UsageError(
-                f"--base {self.base[0]}x{self.base[1]}: at most {MOST_BASE:,} base cells."
+                f"--base {self.base[0]}x{self.base[1]}: at most {MAX_BASE:,} base cells."
             )
 
     def remarks(self, ranks: int) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, warn, warn_lines
 from hindmost.printable import one_line, shell_word
 from hindmost.processes import is_alive
-from hindmost.text import counted, first_of
+from hindmost.text import counted, first_of, percent
 
 UNUSABLE = "unusable.txt"
 """In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
@@ -397,6 +397,24 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str) -> None:
         tell_recorded(file)
 
 
+def sampling_words(sampling: Mapping[str, Any]) -> str:
+    """Say how samples were taken, and what is missing."""
+    if sampling["mechanism"] == "none":
+        return f"no samples: {sampling['why_none']}"
+    cost = f", at a cost of {percent(sampling['cost'], 2)}" if sampling["cost"] else ""
+    said = f"{sampling['per_second']:.0f} samples a second of processor time{cost}"
+    if sampling["mechanism"] == "timer":
+        said += (
+            "; by timers, since perf_event_open is forbidden here: they follow the kernel's tick, "
+            "so that more of them are needed"
+        )
+    if sampling["why_none"]:
+        said += f"; none any more when {sampling['why_none']}"
+    if sampling["lost"]:
+        said += f"; {counted(sampling['lost'], 'sample')} lost"
+    return said
+
+
 def tell_recorded(file: Path) -> None:
     """Name a run file, what it contains, and why it is incomplete if it is."""
     try:
@@ -412,6 +430,9 @@ def tell_recorded(file: Path) -> None:
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
     warn_lines(f"hindmost: recorded {file}: {what}{run.of_program}")
+    sampling = header.spec.get("sampling")
+    if sampling:
+        warn_lines(f"hindmost: {sampling_words(sampling)}")
     others = header.loops()
     if others:
         warn(f"Other loops: {first_of(others, '; ')}.")  # 'show --loops' has all

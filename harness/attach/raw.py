@@ -32,6 +32,7 @@ from hindmost.harness.attach.odd_numbers import (
     usable_places,
 )
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
+from hindmost.harness.recorder.call_contexts import PLACE, outer_first
 from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile.checksum import BLOCK_BYTES
 from hindmost.harness.runfile.contexts import NOWHERE, CallContexts, Module, PythonCode
@@ -84,8 +85,18 @@ class Frame(IntEnum):
     """The rank takes its frames back from a number on."""
     WORLD_RANKS = 20
     """Numbers in MPI_COMM_WORLD of the ranks of the section, if they differ."""
+    SAMPLER = 21
+    """How samples are taken, in JSON; the last one holds. See `hindmost.harness.attach.samples`."""
+    SAMPLE_PLACES = 22
+    SAMPLE_CHAIN_ENDS = 23
+    SAMPLE_CHAINS = 24
+    SAMPLE_PAIRS = 25
+    """Of samples: the last context of a call, and the chain of frames, the innermost first."""
+    SAMPLES = 26
     ACTIVITIES = 27
     """At each mark of a solve, the time in each activity so far."""
+    CONTEXT_CPU = 28
+    """By context, the processor time from calls to the next ones; the last one has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,15 +293,6 @@ class RawSection:
                     self.file.release()
 
 
-PLACE = np.dtype(
-    [
-        ("offset", "<i8"),
-        ("function", "<i8"),
-        ("bytes", "<i8"),
-        ("module", "<i4"),
-        ("pad", "<i4"),
-    ]
-)
 PART_ENTRIES = 1 << 20
 """Entries of an array of a section that are looked at together."""
 OF_SECTIONS = {
@@ -308,11 +310,17 @@ OF_RANKS = {
     Frame.CHAIN_ENDS: np.dtype("<u4"),
     Frame.CHAINS: np.dtype("<u4"),
     Frame.POLLS: np.dtype("<i8"),
+    Frame.SAMPLE_PLACES: PLACE,
+    Frame.SAMPLE_CHAIN_ENDS: np.dtype("<u4"),
+    Frame.SAMPLE_CHAINS: np.dtype("<u4"),
+    Frame.CONTEXT_CPU: np.dtype("<i8"),
 }
 """Frames that hold what is new in arrays of the rank; `Frame.POLLS` has all again."""
 TABLES = (Frame.PLACES, Frame.CHAIN_ENDS, Frame.CHAINS)
 NAMES = (Frame.MODULES, Frame.CODES)
 """Frames that hold what is new in lists of the rank, in JSON."""
+OF_SAMPLES = (Frame.SAMPLER, Frame.SAMPLE_PAIRS, Frame.SAMPLES)
+"""Frames that `hindmost.harness.attach.samples` reads."""
 
 
 def array_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> NDArray[Any]:
@@ -444,7 +452,7 @@ def read_rank(file: RawFile, rank: int, frames: Frames) -> RawRank:
                     f"{path} has nothing of rank {rank} that can be read: frame {number}: it does "
                     "not begin with its program."
                 )
-            elif kind in OF_RANKS or kind in NAMES:
+            elif kind in OF_RANKS or kind in NAMES or kind in OF_SAMPLES:
                 noted.setdefault(kind, []).append(at)
             elif kind is Frame.SECTION:
                 has_facts, parts, waiting = False, waiting, {}
@@ -516,12 +524,21 @@ def kept_once(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def contexts_of(
-    data: mmap.mmap, noted: Mapping[Frame, Sequence[Span]], odd: list[str]
+    data: mmap.mmap,
+    noted: Mapping[Frame, Sequence[Span]],
+    odd: list[str],
+    tables: tuple[Frame, Frame, Frame] = TABLES,
 ) -> CallContexts:
     """Return the call contexts that a rank noted; none if they do not fit together.
 
     A frame that cannot be is code that no file contains.
+
+    Parameters
+    ----------
+    tables : tuple of Frame
+        Where its frames are, the ends of chains, and the chains.
     """
+    of_places, of_ends, of_chains = tables
 
     def array(kind: Frame) -> NDArray[Any]:
         return array_of(data, kind, noted.get(kind, []))
@@ -530,14 +547,14 @@ def contexts_of(
         said = [json_at(data, at)["entries"] for at in noted.get(kind, [])]
         return tuple(usable(of, one, odd) for each in said for one in each)
 
-    inner_first = array(Frame.CHAINS).copy()
+    inner_first = array(of_chains).copy()
     ends, repairs, used = in_order(
-        np.concatenate([[0, 0], array(Frame.CHAIN_ENDS).astype(np.int64), [inner_first.size]])
+        np.concatenate([[0, 0], array(of_ends).astype(np.int64), [inner_first.size]])
     )
     try:
         modules, codes = entries(Frame.MODULES, Module), entries(Frame.CODES, PythonCode)
         start = ends[:-1] if used == ends.size and ends.size > 3 else np.zeros(2, np.int64)
-        numbers = {name: array(Frame.PLACES)[name].astype(np.int64) for name in PLACE_NUMBERS}
+        numbers = {name: array(of_places)[name].astype(np.int64) for name in PLACE_NUMBERS}
         places, strange = usable_places(numbers, len(modules), len(codes))
         beyond = inner_first >= places["module"].size
         if beyond.any():  # one place more, of code that no file contains
@@ -548,8 +565,6 @@ def contexts_of(
             }
         if repairs or strange or beyond.any():
             odd.append("places of calls that cannot be")
-        lengths = np.diff(start)
-        mirrored = np.repeat(start[:-1] + start[1:] - 1, lengths) - np.arange(start[-1])
         found = CallContexts(
             modules=modules,
             codes=codes,
@@ -558,7 +573,7 @@ def contexts_of(
             function=places["function"],
             size=places["bytes"],
             start=start,
-            frames=inner_first[mirrored],
+            frames=outer_first(start, inner_first),
         )
         found.check()
     except (ValueError, TypeError, LookupError):  # the file is torn

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,16 @@ from hindmost.harness.attach.loops import LoopOfRanks
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.raw_program import RawProgram, handed_over
+from hindmost.harness.attach.samples import StackNames, samples_of
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.loops.names import places_of
+from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
-from hindmost.harness.runfile.contexts import CallContexts, merged_over
+from hindmost.harness.runfile.contexts import merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
@@ -146,6 +147,7 @@ class SectionGroup:
         table, numbers = merged_over(communicator, [raw.contexts for raw in self._raws.values()])
         self._numbers = dict(zip(self._raws, numbers, strict=True))
         self._contexts = on_root(communicator, lambda: with_places(table))
+        self._names = StackNames()
 
     def write(self) -> list[Path]:
         """Write the run files.
@@ -230,6 +232,9 @@ class SectionGroup:
                 shared = contexts if not place else None
                 more |= {"contexts": shared, "polls_by_context": self.polls_of(place)}
                 more |= self.threads_of(place, parts)
+            spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
+            numbers = self._numbers[place]
+            more["samples"] = samples_of(raw, spans_ns, numbers, contexts.count, self._names)
             if parts[0].facts.what != LOOP and not place:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(
@@ -266,12 +271,6 @@ class SectionGroup:
         path = write_run_as(RunName.of(conversion.out, of_run), of_run, runs, communicator)
         on_root(communicator, lambda: conversion.journal.note(run, path))
         return path
-
-
-def with_places(table: CallContexts) -> CallContexts:
-    """Return contexts with function, file and line of each frame."""
-    named = places_of(table, range(table.module.size))
-    return replace(table, places=tuple(str(named[frame]) for frame in range(table.module.size)))
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

@@ -37,6 +37,8 @@ LAWS = {
 }
 MOST_RANGES = 64
 """Ranges of ranks that the recorder in C stores."""
+MAX_SAMPLES = 10_000
+"""A second of a thread."""
 SIZES = {"": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -66,6 +68,9 @@ class AttachRequest:
         Of that noise.
     most_seconds : float or None
         After which the program is ended; None for no limit.
+    sample : int or None
+        Samples a second of where its threads spend processor time; 0 for as many as cost at most
+        0.3 %, None for no samples.
     """
 
     out: Path
@@ -77,6 +82,7 @@ class AttachRequest:
     inject: str = ""
     seed: int = 0
     most_seconds: float | None = None
+    sample: int | None = None
 
     def text(self, origins: Origins | None) -> str:
         """Return the file of settings.
@@ -106,6 +112,13 @@ class AttachRequest:
                     f"--most-seconds {self.most_seconds:g}: it must be above 0 and below 1e9."
                 )
             lines.append(f"most_ns {round(self.most_seconds * 1e9)}")
+        if self.sample is not None:
+            if self.sample and not 1 <= self.sample <= MAX_SAMPLES:
+                raise UsageError(
+                    f"--sample {self.sample}: give 1 to {MAX_SAMPLES:,} samples a second, or no "
+                    "number."
+                )
+            lines.append(f"sample {self.sample}")
         if self.iterate_at:
             chosen = [
                 option

@@ -41,7 +41,7 @@ RESERVED = {
     "-ksp_rtol": "--rtol",
 }
 """PETSc options for which hindmost has its own."""
-LEAST_ROW_BYTES = 60
+MIN_ROW_BYTES = 60
 """What any system needs: a row with one entry as it is assembled (24) and as PETSc copies it (20),
 and an entry of two vectors (16)."""
 
@@ -134,7 +134,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
                 f"{given} on {communicator.size} ranks: every rank needs at least one."
             )
         check_memory(
-            LEAST_ROW_BYTES * (asked // communicator.size),
+            MIN_ROW_BYTES * (asked // communicator.size),
             f"{given}: a system of that size needs at least",
             "Choose a smaller one, or run on more hosts.",
             communicator,

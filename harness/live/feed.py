@@ -34,7 +34,7 @@ from hindmost.harness.runfile.feed import (
 
 FIRST, LEAST = 64, 16
 """Iterations of a solve before its first frame, and at least between two frames."""
-FIRST_CYCLE, LEAST_CYCLES = 1, 1
+FIRST_CYCLE, MIN_CYCLES = 1, 1
 """The same for loops, whose cycles are longer; a reduction has a cycle to end in."""
 
 
@@ -130,7 +130,7 @@ class LiveFeed:
         self._add(
             kind="solve", solver=solver, number=number, iterations=iterations, done=done, **more
         )
-        first, least = (FIRST_CYCLE, LEAST_CYCLES) if self._own_totals else (FIRST, LEAST)
+        first, least = (FIRST_CYCLE, MIN_CYCLES) if self._own_totals else (FIRST, LEAST)
         self._library.hindmost_live_begin(iterations - done, first, least)
         self._totals_ns[:] = 0.0
         if self._own_totals:

@@ -34,20 +34,20 @@ ENOUGH = 32
 """Iterations that share the calls of a loop, from which on no loop in it is looked at."""
 LEAST_ITERATIONS = 10
 """Of a loop, and so many must share its calls; of fewer it is said that they are few."""
-LEAST_OF_FEW = 4
+MIN_OF_FEW = 4
 """Iterations of a loop that is taken at all: more than axes have."""
 LEAST_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
 NEARLY_ALL = 0.8
 """Share of the calls of a loop from which on those in it are what it does, and of its entries with
 its most frequent number of iterations from which on that is constant."""
-LEAST_TRIPS = 8
+MIN_TRIPS = 8
 """Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
-LEAST_INSIDE = 1 / 3
+MIN_INSIDE = 1 / 3
 """Share of the time of a loop that those have that are taken in place of it."""
-LEAST_SECONDS = 1e-5
+MIN_SECONDS = 1e-5
 """Of an iteration of such a loop: not a message."""
-LEAST_PHASE = 0.1
+MIN_PHASE = 0.1
 """Share of the time from which on another loop of the program has a run file of its own."""
 
 Signature = tuple[tuple[tuple[int, int], ...], int, int, int]
@@ -164,7 +164,7 @@ class Candidate:
         """Whether it goes over axes, fields or messages: a few each time, or each in no time."""
         trips = min(each.trips for each in self.ranks)
         seconds = max(each.seconds for each in self.ranks)
-        return (self.constant and trips < LEAST_TRIPS) or seconds < LEAST_SECONDS
+        return (self.constant and trips < MIN_TRIPS) or seconds < MIN_SECONDS
 
     @property
     def long(self) -> bool:
@@ -314,7 +314,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
 
 def phases_of(found: Sequence[Chosen]) -> tuple[Chosen, ...]:
     """Return the chosen loops that are worth a run file each: the first, and others with time."""
-    return (*found[:1], *(each for each in found[1:] if each.share >= LEAST_PHASE))
+    return (*found[:1], *(each for each in found[1:] if each.share >= MIN_PHASE))
 
 
 def _merged(found: Sequence[Chosen], candidates: Mapping[Signature, Candidate]) -> Iterator[Chosen]:
@@ -354,7 +354,7 @@ def _descend(
     ]
     if not loop.iterates or _is_in_these(loop, deeper, candidates):
         return deeper
-    if loop.equal and loop.iterations >= LEAST_OF_FEW:
+    if loop.equal and loop.iterations >= MIN_OF_FEW:
         return [_taken(loop, around, candidates, few=loop.sharing < LEAST_ITERATIONS)]
     return deeper if loop.most >= LEAST_ITERATIONS else []
 
@@ -364,11 +364,11 @@ def _is_in_these(
 ) -> bool:
     """Tell whether a loop of few iterations is there for what loops in it do."""
     inside = [candidates[part] for each in deeper for part in each.parts]
-    if sum(each.share for each in inside) < LEAST_INSIDE * loop.share:
+    if sum(each.share for each in inside) < MIN_INSIDE * loop.share:
         return False
     if any(each.short for each in inside):
         return False
-    if 2.0 * loop.sharing < loop.iterations or loop.iterations < LEAST_OF_FEW:
+    if 2.0 * loop.sharing < loop.iterations or loop.iterations < MIN_OF_FEW:
         return True
     few = loop.sharing < LEAST_ITERATIONS
     return (

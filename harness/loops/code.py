@@ -28,7 +28,7 @@ except ImportError:  # loops are then those that the order of calls shows
 
 NOT_THE_PROGRAM = re.compile(r"/mpi4py/|/(libc|ld-linux)[-.][^/]*$")
 """Modules between a program and MPI, or before it, whose loops are none of the program's."""
-MOST_JUMPED = 32
+MAX_JUMPED = 32
 """Functions that are looked at together because each may end with a jump into the next."""
 RETURNS = "ret"
 """In place of the symbol to which a block jumps."""
@@ -255,7 +255,7 @@ def compiled(module: Module, begin: int, size: int) -> Compiled | None:
     }[file.machine]
     parts: dict[range, list[Instruction]] = {}
     waiting = [range(begin, begin + size)]
-    while waiting and len(parts) < MOST_JUMPED:
+    while waiting and len(parts) < MAX_JUMPED:
         part = waiting.pop(0)
         if any(part[0] in each for each in parts):
             continue

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hindmost.harness.loops.code import NOT_THE_PROGRAM
@@ -214,3 +214,9 @@ def short(function: str, *, of_fortran: bool = False) -> str:
             kept += letter
         depth -= letter == ">"
     return kept.split(" ")[-1] or function
+
+
+def with_places(table: CallContexts) -> CallContexts:
+    """Return contexts with function, file and line of each frame."""
+    named = places_of(table, range(table.module.size))
+    return replace(table, places=tuple(str(named[frame]) for frame in range(table.module.size)))

@@ -102,7 +102,8 @@ struct state {
 
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
                 RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
-                RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_WORLD_RANKS, RAW_ACTIVITIES = 27 };
+                RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_WORLD_RANKS, RAW_SAMPLER, RAW_SAMPLE_PLACES, RAW_SAMPLE_CHAIN_ENDS,
+                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_ACTIVITIES, RAW_CONTEXT_CPU };
 
 enum { RAW_VERSION = 4 };
 enum { RAW_MAX_BYTES = 1 << 30 }; /* of a frame: one call writes it */
@@ -126,8 +127,27 @@ struct edge {
   int64_t messages, bytes;
 };
 
+/* Equal samples of a thread: the context of the last call of the recorded thread, and the chain of places. */
+struct sample_pair {
+  uint32_t before, chain, flags, ready; /* ready: set last */
+};
+
+/* Before the samples of a thread: when the first was taken, its processor time so far, its number, samples without room. */
+struct samples_head {
+  int64_t begin_ns, cpu_ns;
+  uint32_t thread, lost;
+};
+
 /* A place in the program: a return address in a module, or a line of Python (contexts.h). */
 struct place {
   int64_t offset, function, bytes;
   int32_t module, pad;
+};
+
+/* The tables of contexts in memory, for Python: arrays, and how many entries each has. */
+struct context_tables {
+  const struct place *places;
+  const uint32_t *chain_start, *chain_places;
+  const int64_t *polls;
+  int64_t place_count, chain_count, module_count, code_count;
 };

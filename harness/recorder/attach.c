@@ -18,6 +18,7 @@
 #include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sampler.h"
 #include "sections.h"
 #include "settings.h"
 #include "signals.h"
@@ -66,6 +67,7 @@ static void leave_child(void) {
   __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   if (raw.fd >= 0) close(raw.fd);
   raw.fd = -1;
+  sampler_leave_child();
 }
 
 #ifdef HINDMOST_LINKED
@@ -92,6 +94,7 @@ static int exit_status = -1; /* with which the program called exit; -1: it did n
 static void write_end(const struct ending *how) {
   struct text text = {0};
   int lost = raw.failure;
+  sampler_write();
   write_contexts();
   if (tables) raw_frame(RAW_POLLS, tables->polls, (chain_count + 1) * sizeof *tables->polls);
   text_add(&text, "{\"finalized\":%s", how->finalized ? "true" : "false");
@@ -260,8 +263,9 @@ static void attach_begin(void) {
   note_exits();
   end_in_time();
   begin_pairs();
+  sampler_begin(attached.own);
   before_recording = stop_finding;
-  if (pairs_page || attached.marking_call != NO_CALL) call_hooks.after_call = follow_call;
+  if (pairs_page || attached.samples || attached.marking_call != NO_CALL) call_hooks.after_call = follow_call;
   if (attached.marking_call == FIND_CALL) open_loop();
   if (attached.marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */
@@ -284,6 +288,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
   report_status("loaded\t%d\t%s\t%s", (int)attached.pid, own_name(), image);
   refuse_another_mpi();
   find_bindings();
+  if (attached.samples) sampler_prepare();
 }
 
 /* ---- MPI calls that begin and end a program ---- */

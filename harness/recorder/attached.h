@@ -22,11 +22,12 @@ enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc even
 enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, and it is found later */
 
 static struct attached {
-  int on, begun, rank, size, has_only, chooses_solves, unless_marked, reports; /* unless_marked: of FIND_CALL */
+  int on, begun, rank, size, has_only, chooses_solves, unless_marked, reports, samples; /* unless_marked: of FIND_CALL */
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, max_ns; /* most_ns: 0: no limit */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
+  int64_t samples_a_second; /* 0: as many as cost little */
   int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
   int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;

@@ -94,11 +94,13 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def compile_recorder(mpicc: str, library: Path, flags: tuple[str, ...]) -> None:
+def compile_recorder(
+    mpicc: str, library: Path, flags: tuple[str, ...], source: Path = SOURCES[0]
+) -> None:
     """Compile under another name, and give the library its own when it is whole and on the disk."""
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         built = Path(scratch) / library.name
-        command = [mpicc, *flags, "-o", str(built), str(SOURCES[0])]
+        command = [mpicc, *flags, "-o", str(built), str(source)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             raise MissingError(

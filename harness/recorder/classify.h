@@ -12,6 +12,7 @@
 
 /* What others do when the record of a call is kept: set while a session is open, NULL: nothing. */
 static struct call_hooks {
+  void (*before_call)(void);
   void (*after_call)(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
 } call_hooks;
 
@@ -61,6 +62,7 @@ static inline __attribute__((always_inline)) enum caller enter(enum call call) {
   if (injection.at_calls) take_detour();
   NOTE_CONTEXT;
   open_call = (int)call;
+  if (call_hooks.before_call) call_hooks.before_call();
   mpi_depth++;
   return RECORDED;
 }

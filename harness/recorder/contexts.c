@@ -12,7 +12,6 @@
 #include <unwind.h>
 
 static int addresses_stale;       /* a library was unloaded */
-static uint64_t own_begin, own_bytes; /* the recorder's code */
 static void learn_address(struct address *slot, uint64_t address) {
   struct place place = {.module = OF_NO_FILE};
   uint64_t function = 0, bytes = 0, base = 0;
@@ -183,11 +182,11 @@ static uint32_t find_context(const uint64_t *frame) {
 
 /* Another thread may hold the interpreter's lock while it waits for ours: that one is taken first. */
 static __attribute__((noinline)) uint32_t context_among_threads(const uint64_t *frame) {
-  const int gil = python.evaluates ? python.PyGILState_Ensure() : 0;
+  const int runs_python = python.evaluates && python.Py_IsInitialized(), gil = runs_python ? python.PyGILState_Ensure() : 0;
   lock_tables();
   const uint32_t number = find_context(frame);
   unlock_tables();
-  if (python.evaluates) python.PyGILState_Release(gil);
+  if (runs_python) python.PyGILState_Release(gil);
   return number;
 }
 
@@ -198,6 +197,7 @@ static __attribute__((noinline)) uint32_t context_of(const uint64_t *frame) {
 
 /* Memory for contexts; returns whether there is any. */
 static int begin_contexts(void) {
+  if (tables) return 1;
   struct sought own = {.address = (uint64_t)begin_contexts};
   void *memory = mmap(NULL, sizeof *tables, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return 0;
@@ -211,6 +211,30 @@ static int begin_contexts(void) {
 #endif
   find_python();
   return 1;
+}
+
+/* Of records in memory of the caller, see hindmost_memory_for: where their contexts are noted from now on. Returns
+ * whether they can be. */
+int hindmost_context_memory(uint32_t *memory) {
+  if (!begin_contexts()) return 0;
+  record_contexts = memory;
+  return 1;
+}
+
+void hindmost_context_tables(struct context_tables *found) {
+  *found = (struct context_tables){tables->places, tables->chain_start, tables->chain_places, tables->polls,
+                                   place_count, chain_count, module_count, code_count};
+}
+
+void hindmost_context_module(int64_t number, const char **path, const char **identity) {
+  *path = tables->modules[number].path;
+  *identity = tables->modules[number].identity;
+}
+
+int hindmost_context_code(int64_t number, const char **file, const char **function) {
+  *file = tables->codes[number].file;
+  *function = tables->codes[number].function;
+  return tables->codes[number].first_line;
 }
 
 #ifndef HINDMOST_LINKED

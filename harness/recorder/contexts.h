@@ -15,6 +15,8 @@
 static uint32_t *record_contexts; /* of each record, its context; NULL: they are not wanted */
 static uint32_t context_now;      /* of the last call of the recorded thread */
 
+static uint64_t own_begin, own_bytes; /* the recorder's code */
+
 static uint32_t context_of(const uint64_t *frame);
 #define NOTE_CONTEXT                                                                          \
   do {                                                                                        \

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.harness.recorder.build import recorder_library
+from hindmost.harness.recorder.prebuilt import library_of_python
 
 NS = 1e-9
 """Seconds of a nanosecond, in which records and clocks count."""
@@ -168,7 +168,7 @@ def loaded() -> ctypes.CDLL:
 
 def _open(mode: int) -> ctypes.CDLL:
     try:
-        library = ctypes.CDLL(str(recorder_library()), mode=mode)
+        library = ctypes.CDLL(str(library_of_python()), mode=mode)
     except OSError as error:
         raise MissingError(
             f"The recorder cannot be loaded: {error}. "

@@ -5,6 +5,7 @@
 #include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sampler.h"
 
 #include <string.h>
 enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
@@ -47,6 +48,7 @@ static void write_part(int64_t mark_ns) {
   if (!begin_writing(&before)) return;
   struct extent to = whole_extent(mark_ns);
   int64_t kept = kept_of(to);
+  sampler_write();
   write_contexts();
   write_records(loop.written, kept);
   begin_loop_section(&text, marks_made().count);
@@ -193,6 +195,7 @@ static void mark_at_call(int64_t end_ns) {
 }
 
 static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+  if (sampling) sampler_leave(begin_ns, end_ns);
   if (pairs_page) note_pair(begin_ns, call, flags);
   if (attached.marking_call == NO_CALL) return;
   if (attached.marking_call == FIND_CALL && part_is_due(end_ns)) write_due_part(end_ns);

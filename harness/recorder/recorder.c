@@ -45,6 +45,7 @@
 #include "libraries.c"
 #include "all_ranks.c"
 #include "rank_file.c"
+#include "sampler.c"
 #include "sections.c"
 #include "signals.c"
 #include "pairs.c"

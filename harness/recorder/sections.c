@@ -8,6 +8,7 @@
 #include "petsc_events.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sampler.h"
 #include "session.h"
 #include "thread_calls.h"
 
@@ -47,6 +48,7 @@ static void attach_arm(MPI_Comm comm, int size) {
   resume_injection();
   begin_activities();
   note_begin();
+  sampler_forget_call();
   if (session_now() != ENDED) start_recording();
   end_writing(&before);
 }
@@ -182,6 +184,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   count_calls();
   for (; kept - written > most; written += most) write_records(written, written + most);
   text_frame(text, RAW_SECTION);
+  sampler_write();
   write_contexts();
   size_t left = (size_t)(kept - written);
   raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));

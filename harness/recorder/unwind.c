@@ -162,13 +162,9 @@ static int follow(const uint8_t *at, const uint8_t *end, struct row *row, const 
   return 1;
 }
 
-/* The rule of a return address, and the function that it lies in: begin and bytes, 0 if not known. */
-static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *bytes) {
+/* The rule of a return address by the description of the function that it lies in, and that function's bytes. */
+static struct rule rule_of(const uint8_t *fde, uint64_t function, uint64_t address, uint64_t *bytes) {
   struct rule rule = {.kind = CHAIN_ENDS};
-  struct dwarf_bases bases = {0};
-  *function = *bytes = 0;
-  const uint8_t *fde = _Unwind_Find_FDE((void *)(address - 1), &bases);
-  if (!fde) return rule;
   uint32_t fde_bytes, cie_bytes;
   int32_t to_cie;
   memcpy(&fde_bytes, fde, 4);
@@ -197,7 +193,6 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
     }
   }
   const uint8_t *own = fde + 8 + encoded_bytes(encoding);
-  *function = (uint64_t)bases.function;
   *bytes = read_bytes(&own, encoded_bytes(encoding));
   if (of_signal) return rule;
   if (*augmentation) {
@@ -207,7 +202,7 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
   struct row row = {.base = RSP, .offset = 8}, initial;
   if (!follow(at, cie + 4 + cie_bytes, &row, &row, 0, 0, code_unit, data_unit)) return rule;
   initial = row;
-  if (!follow(own, fde + 4 + fde_bytes, &row, &initial, *function, address - 1, code_unit, data_unit)) return rule;
+  if (!follow(own, fde + 4 + fde_bytes, &row, &initial, function, address - 1, code_unit, data_unit)) return rule;
   if (row.outermost) {
     rule.kind = CHAIN_ENDS;
     return rule;
@@ -220,12 +215,51 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
   return rule;
 }
 
+static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *bytes) {
+  struct dwarf_bases bases = {0};
+  *function = *bytes = 0;
+  const uint8_t *fde = _Unwind_Find_FDE((void *)(address - 1), &bases);
+  if (!fde) return (struct rule){.kind = CHAIN_ENDS};
+  *function = (uint64_t)bases.function;
+  return rule_of(fde, *function, address, bytes);
+}
+
+static struct rule rule_by_table(const uint8_t *table, uint64_t address, uint64_t *function, uint64_t *bytes) {
+  const struct rule none = {.kind = CHAIN_ENDS};
+  enum { BY_TABLE = 0x3b, FOUR_BYTES = 3 }; /* how all linkers write its rows, and their count */
+  *function = *bytes = 0;
+  if (!table || table[0] != 1 || table[3] != BY_TABLE || table[2] != FOUR_BYTES) return none;
+  const uint8_t *at = table + 4 + encoded_bytes(table[1]);
+  int64_t low = 0, high = (int64_t)read_bytes(&at, 4);
+  const struct { int32_t begin, description; } *rows = (const void *)at;
+  const int64_t wanted = (int64_t)(address - 1 - (uint64_t)table);
+  while (high - low > 1) {
+    int64_t middle = (low + high) / 2;
+    if (rows[middle].begin <= wanted) low = middle;
+    else high = middle;
+  }
+  if (high <= low || rows[low].begin > wanted) return none;
+  uint64_t begin = (uint64_t)table + (uint64_t)(int64_t)rows[low].begin;
+  struct rule rule = rule_of(table + rows[low].description, begin, address, bytes);
+  if (address - 1 - begin >= *bytes) { /* between functions */
+    *bytes = 0;
+    return none;
+  }
+  *function = begin;
+  return rule;
+}
+
 #else
 
 static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *bytes) {
   (void)address;
   *function = *bytes = 0;
   return (struct rule){.kind = CHAIN_ENDS};
+}
+
+static struct rule rule_by_table(const uint8_t *table, uint64_t address, uint64_t *function, uint64_t *bytes) {
+  (void)table;
+  return find_rule(address, function, bytes);
 }
 
 #endif

@@ -20,3 +20,7 @@ struct rule {
 
 /* The rule of a return address, and the function that it lies in: begin and bytes, 0 if not known. */
 static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *bytes);
+
+/* The same by the table of its module that the linker made (.eh_frame_hdr): for a signal's handler, which must not wait for
+ * a lock of libgcc's. */
+static struct rule rule_by_table(const uint8_t *table, uint64_t address, uint64_t *function, uint64_t *bytes);

@@ -162,6 +162,30 @@ class Verdict(TypedDict):
     words: str
 
 
+class Sampling(TypedDict):
+    """How samples of where threads spend processor time were taken.
+
+    Attributes
+    ----------
+    mechanism : str
+        ``event``: of perf; ``timer``: of the kernel's tick; ``none``.
+    why_none : str
+        Why there are none, or no more from some time on; empty if there are.
+    per_second : float
+        Samples a second of processor time of a thread, on average.
+    cost : float
+        Share of the processor time that they take, as measured before the program began.
+    lost : int
+        Samples for which there was no room.
+    """
+
+    mechanism: str
+    why_none: str
+    per_second: Amount
+    cost: Amount
+    lost: Count
+
+
 class Spec(TypedDict, total=False):
     """Members of ``spec`` that hindmost reads; others may be anything."""
 
@@ -181,6 +205,7 @@ class Spec(TypedDict, total=False):
     interfere: Interference | None
     checkpoints: list[Checkpoint]
     attached: Attached | None
+    sampling: Sampling
     verdicts: list[Verdict]
 
 

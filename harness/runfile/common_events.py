@@ -26,15 +26,15 @@ from hindmost.harness.runfile.bodies import (
     RankEvents,
 )
 from hindmost.harness.runfile.contents import Edges
-from hindmost.models.events import MOST_PENDING, EventKind
-from hindmost.models.simulation.blocks import MOST_BITS
+from hindmost.models.events import MAX_PENDING, EventKind
+from hindmost.models.simulation.blocks import MAX_BITS
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-MOST_ALIGNED = 400_000
+MAX_ALIGNED = 400_000
 """Limit of events to put in order, of all ranks in bodies that differ from all before: a second."""
-MOST_GATHERED = 2_000_000
+MAX_GATHERED = 2_000_000
 """Of all ranks in bodies in which they differ: some 100 MB."""
 CLOCKS_S = 1e-4
 """A message that was received so long before it was sent is another one."""
@@ -257,8 +257,8 @@ def common_events(
         if communicator.allreduce(int(any(each.behind.any() for each in receipts))):
             known |= {"behind"}
     found = CommonEvents(kind=kind, rows=rows, places=places, known=known, receipts=receipts)
-    if most_pending(kind) > MOST_PENDING:
-        return None, f"over {MOST_PENDING} collectives were under way at once"
+    if most_pending(kind) > MAX_PENDING:
+        return None, f"over {MAX_PENDING} collectives were under way at once"
     return found, why_not
 
 
@@ -419,14 +419,14 @@ class Matches:
             body, place, bit, behind = (each[order] for each in (body, place, bit, behind))
             first = changes(body, place, bit)
             body, place, bit, behind = (each[first] for each in (body, place, bit, behind))
-            alone = np.where(bit < MOST_BITS, -1, bit)
+            alone = np.where(bit < MAX_BITS, -1, bit)
             order = np.lexsort((alone, behind, place, body))
             body, place, bit, behind, alone = (
                 each[order] for each in (body, place, bit, behind, alone)
             )
             begins = np.flatnonzero(changes(body, place, behind, alone))
             value = np.where(
-                alone < 0, np.int64(1) << np.maximum(np.minimum(bit, MOST_BITS), 0), -2 - bit
+                alone < 0, np.int64(1) << np.maximum(np.minimum(bit, MAX_BITS), 0), -2 - bit
             )
             needs = np.add.reduceat(value, begins) if begins.size else value
             body, place, behind = body[begins], place[begins], behind[begins]
@@ -613,9 +613,9 @@ def aligned_events(
         assert events is not None  # or `common_events` had returned
         count += int(np.count_nonzero(events.kind[rows]))
         needed = [list[Needed]() for _ in rows] if matches is None else matches.needed(rank, rows)
-        if count <= MOST_GATHERED:
+        if count <= MAX_GATHERED:
             of_ranks.append(ordered_events(each, events, rows, needed))
-    if sum(communicator.allgather(count)) > MOST_GATHERED:
+    if sum(communicator.allgather(count)) > MAX_GATHERED:
         return Aligned([[] for _ in rows], [[] for _ in of_ranks], TOO_MANY)
     gathered = communicator.gather(of_ranks)
     kinds: list[list[int]] = []
@@ -731,7 +731,7 @@ def common_sequences(
         key = repr([(each.kinds, each.needed) for each in ranks]).encode() if timeless else b""
         if key not in known or not timeless:
             count += sum(len(each.kinds) for each in ranks)
-            if count > MOST_ALIGNED:
+            if count > MAX_ALIGNED:
                 break
             known[key] = common_sequence(ranks, sources)
         found.append(known[key])

@@ -22,6 +22,7 @@ from hindmost.harness.runfile.attributes import (
 from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.cycles import RankCycles, arrays_of
+from hindmost.harness.runfile.samples import RankSamples
 from hindmost.records import RecordError, from_document
 from hindmost.text import counted, percent, seconds
 
@@ -297,6 +298,8 @@ class RankRun:
         Of all ranks of an attached program; that of rank 0 is written.
     polls_by_context : int64 array, shape (context,), or None
         Where there are contexts, `polls` by them.
+    samples : RankSamples or None
+        Where they were asked for.
     thread_calls_by_context : int64 array, shape (context,), or None
         Where there are contexts, the MPI calls of other threads than the recorded one.
     thread_s_by_context : float64 array, shape (context,), seconds, or None
@@ -324,5 +327,6 @@ class RankRun:
     solves: SolveOfBody | None = None
     contexts: CallContexts | None = None
     polls_by_context: NDArray[np.int64] | None = None
+    samples: RankSamples | None = None
     thread_calls_by_context: NDArray[np.int64] | None = None
     thread_s_by_context: NDArray[np.float64] | None = None

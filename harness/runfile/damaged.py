@@ -21,7 +21,7 @@ from hindmost.printable import one_line
 
 LONGEST_S = 60.0
 """Time after which a child is assumed to hang."""
-MOST_BYTES = 8 << 30
+MAX_BYTES = 8 << 30
 """Memory of the child: a damaged size must not use up all."""
 SHOWN = ("workload", "solver", "ranks", "iterations", "t0_utc")
 """Attributes to show."""
@@ -78,7 +78,7 @@ def describe(file: h5py.File, name: str) -> str:
 
 def main(path: str) -> None:
     """Write a line about the attributes, and one for each variable."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with h5py.File(path, "r") as file:
         try:

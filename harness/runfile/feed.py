@@ -32,7 +32,7 @@ EXTREMA = ("most-work", "least-wait", "most-wait", "most-halo", "longest-iterati
 WORK = "work"
 """The metric of all time but halo, wait and post; other ranks wait for the rank with most."""
 READ_BYTES = 1 << 22
-LEAST_NS = 256
+MIN_NS = 256
 BINS_AN_OCTAVE = 4
 
 
@@ -170,7 +170,7 @@ class FeedHead:
     hosts: Some
     extrema: Words = EXTREMA
     periods_s: Annotated[tuple[Number, ...], Meta(min_length=1)] = PERIODS_S
-    least_ns: int = LEAST_NS
+    least_ns: int = MIN_NS
     bins_an_octave: int = BINS_AN_OCTAVE
 
     def line(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def bin_edges_ns(first: int, count: int) -> list[float]:
     edges = []
     for number in range(first, first + count + 1):
         octave, part = divmod(number, BINS_AN_OCTAVE)
-        edges.append(LEAST_NS * 2.0**octave * (1.0 + part / BINS_AN_OCTAVE))
+        edges.append(MIN_NS * 2.0**octave * (1.0 + part / BINS_AN_OCTAVE))
     return edges
 
 

@@ -534,7 +534,10 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
     names |= {dimension for name, (dimension, _) in TEXTS.items() if name in held}
     texts = {"host"} | ({"every_host"} if "ranks" in groups else set())
     texts |= {
-        name for name in TEXTS if name.startswith(("module", "code")) and "contexts" in groups
+        name
+        for start, group in (("module", "contexts"), ("code", "contexts"), ("place", "samples"))
+        for name in TEXTS
+        if name.startswith(start) and group in groups
     }
     for name in names | texts | {variable.name for variable in there}:
         if name not in held:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contexts import NOWHERE
+from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -23,14 +24,15 @@ SUFFIX = ".h5"
 
 CHUNK_BYTES = 1 << 18
 """Of a chunk of a variable, if the variable has as many."""
-MOST_IN_CHUNK = {"rank": 1024, "event": 24}
+MAX_IN_CHUNK = {"rank": 1024, "event": 24}
 """Entries of a chunk along a dimension whose chunks are larger: some readers want few of them."""
-MOST_ROWS = 256
+MAX_ROWS = 256
 """The same along other dimensions that may grow."""
 
 UNLIMITED = (
     *("iteration", "restart", "edge", "block", "block_edge"),
     *("frame", "chain_place", "module", "code"),
+    *("sample", "sampled_thread", "stack", "stack_frame", "code_place"),
 )
 """Dimensions that may be empty or grow."""
 NAMED = ("phase", "predictor", "count", "activity")
@@ -38,7 +40,7 @@ NAMED = ("phase", "predictor", "count", "activity")
 
 ROUNDING_S = 1e-9
 """No clock resolves less; rounding may make a time of zero negative by this much."""
-MOST_S = 1e11
+MAX_S = 1e11
 """Three thousand years; sums of such times and their squares are finite."""
 
 
@@ -84,7 +86,7 @@ def chunk_shape(
     longest = {
         name: min(
             max(sizes[name], 1),
-            MOST_IN_CHUNK.get(name, MOST_ROWS if name in UNLIMITED else sizes[name]),
+            MAX_IN_CHUNK.get(name, MAX_ROWS if name in UNLIMITED else sizes[name]),
         )
         for name in dimensions
     }
@@ -96,8 +98,8 @@ def chunk_shape(
     )
 
 
-TIME = Range(-ROUNDING_S, MOST_S)
-SIGNED = Range(-MOST_S, MOST_S)
+TIME = Range(-ROUNDING_S, MAX_S)
+SIGNED = Range(-MAX_S, MAX_S)
 COUNT = Range(0)
 RANK, BODY, MESH = Range(0, "rank"), Range(0, "body"), Range(0, "mesh")
 ANY = None
@@ -181,7 +183,7 @@ VARIABLES = (
         mpi_other="time in MPI calls of no known kind, in the whole solve",
         clock_uncertainty="half the fastest round trip to rank 0",
     ),
-    *declare("rank", "f8", "s", Range(ROUNDING_S, MOST_S),
+    *declare("rank", "f8", "s", Range(ROUNDING_S, MAX_S),
         solve_time="time from the barrier before the solve to its end",
     ),
     *declare("rank", "i8", "1", COUNT,
@@ -238,7 +240,7 @@ VARIABLES = (
     *declare("iteration rank phase", "f4", "s", replace(TIME, may_lack=True), group="alone",
         phase_cpu="processor time of a phase in a body",
     ),
-    *declare("iteration predictor", "f8", "s", Range(-MOST_S, MOST_S, may_lack=True), group="alone",
+    *declare("iteration predictor", "f8", "s", Range(-MAX_S, MAX_S, may_lack=True), group="alone",
         predicted="time of the cycle, predicted before it ran",
     ),
     *declare("edge", "i4", "1", Range(0), group="alone",
@@ -295,6 +297,49 @@ VARIABLES = (
     *declare("code", "i4", "1", Range(0), group="contexts",
         code_line="first line of a function of Python",
     ),
+    *declare("sample", "i4", "1", RANK, group="samples",
+        sample_rank="rank of samples that are equal",
+    ),
+    *declare("sample", "i4", "1", COUNT, group="samples",
+        sample_thread="their thread, by its number in the rank; 0: the one that calls MPI",
+    ),
+    *declare("sample", "u4", "1", COUNT, group="samples",
+        sample_context="context of the call before them; 0 where it is not known",
+        sample_stack="stack of the functions in which they were taken",
+    ),
+    *declare("sample", "u1", "", Range(0, len(SampleKind) - 1), group="samples",
+        sample_kind="what the thread did",
+    ),
+    *declare("sample", "i8", "1", COUNT, group="samples",
+        sample_count="how many there are",
+    ),
+    *declare("rank", "f8", "s", TIME, group="samples",
+        sample_period="processor time of a thread from one sample to the next, on average",
+    ),
+    *declare("rank context", "f8", "s", TIME, group="samples",
+        context_time="processor time of a rank from the calls of a context to its next ones",
+    ),
+    *declare("sampled_thread", "i4", "1", RANK, group="samples",
+        thread_rank="rank of a thread",
+    ),
+    *declare("sampled_thread", "i4", "1", COUNT, group="samples",
+        thread_number="number of the thread in the rank",
+    ),
+    *declare("sampled_thread", "f8", "s", TIME, group="samples",
+        thread_time="processor time of the thread until samples were last written",
+    ),
+    *declare("stack", "i8", "1", COUNT, group="samples",
+        stack_end="where the functions of a stack end in stack_place; the next begins there",
+    ),
+    *declare("stack", "i4", "1", COUNT, group="samples",
+        stack_region="how many of them, the innermost ones, are in an OpenMP region",
+    ),
+    *declare("stack_frame", "u4", "1", COUNT, group="samples",
+        stack_place="places of the stacks one after the other, each from the innermost on",
+    ),
+    *declare("code_place", "i4", "1", COUNT, group="samples",
+        place_line="line of a place; 0 where it is not known",
+    ),
     *declare("iteration rank event", "f4", "s", TIME, group="events",
         event_work="own work before an event, since the previous event or the start of the body",
         event_duration="time in an event",
@@ -315,7 +360,7 @@ VARIABLES = (
     *declare("interval", "i4", "1", COUNT, group="reduced",
         interval_bodies="number of consecutive bodies in an interval of the profile",
     ),
-    *declare("every_rank", "f8", "s", Range(ROUNDING_S, MOST_S), group="reduced",
+    *declare("every_rank", "f8", "s", Range(ROUNDING_S, MAX_S), group="reduced",
         every_solve_time="time from the barrier before the solve to its end, of every rank",
     ),
     *declare("every_rank", "i8", "1", COUNT, group="reduced",
@@ -418,8 +463,14 @@ TEXTS = {
     "frame_place": ("frame", "function, file and line of a frame"),
     "code_file": ("code", "file of a function of Python"),
     "code_function": ("code", "name of a function of Python"),
+    "place_function": ("code_place", "function of a place, inlined ones too"),
+    "place_file": ("code_place", "its file; empty where it is not known"),
 }
 """Variables of text, by name: dimension and meaning; all but ``host`` are optional."""
 
-FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": EventKind}
+FLAGS: dict[str, type[BodyKind | EventKind | SampleKind]] = {
+    "body": BodyKind,
+    "event_kind": EventKind,
+    "sample_kind": SampleKind,
+}
 """Variables whose values are enumerated kinds."""

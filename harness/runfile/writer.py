@@ -17,6 +17,7 @@ from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS, arrays_of
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
+from hindmost.harness.runfile.samples import RankSamples, sampling_of, variables_of
 from hindmost.harness.solo import of_all
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class RunsSeen:
     sums : dict of str to int or int64 array
         Values that are summed over ranks.
     edges : list of Edges
+    samples : list of RankSamples
+        Of ranks that have some.
     events : EventsSeen
     with_counts : bool
         Whether a rank counted instructions and cycles.
@@ -126,6 +129,7 @@ class RunsSeen:
     values: list[dict[str, Any]]
     sums: dict[str, Any]
     edges: list[Edges]
+    samples: list[RankSamples]
     events: EventsSeen
     with_counts: bool
 
@@ -133,7 +137,7 @@ class RunsSeen:
     def of(cls, blocks: Blocks) -> RunsSeen:
         """Look at all ranks of this process."""
         first: RankRun | None = None
-        sizes, values, edges, events = [], [], [], EventsSeen()
+        sizes, values, edges, samples, events = [], [], [], [], EventsSeen()
         counts: list[int] = []
         sums: dict[str, Any] = {}
         with_counts = False
@@ -146,6 +150,7 @@ class RunsSeen:
             for name, value in sums_of(run).items():
                 sums[name] = sums.get(name, 0) + value
             edges.append(run.incoming)
+            samples += [] if run.samples is None else [run.samples]
             events.add(bodies)
             with_counts |= bodies.instructions is not None
         assert first is not None  # each process has a rank
@@ -156,6 +161,7 @@ class RunsSeen:
             values=values,
             sums=sums,
             edges=edges,
+            samples=samples,
             events=events,
             with_counts=with_counts,
         )
@@ -201,12 +207,13 @@ def gather_into(
     )
     with_counts = any(communicator.allgather(seen.with_counts))
     columns = columns_of(seen.first, 0, events, with_counts=with_counts)
-    gathered = communicator.gather((seen.values, seen.sums))
+    gathered = communicator.gather((seen.values, seen.sums, seen.samples))
     if target is not None and gathered is not None:
-        values = [each for part, _ in gathered for each in part]
-        sums = {name: sum(part[name] for _, part in gathered) for name in seen.sums}
+        values = [each for part, _, _ in gathered for each in part]
+        sums = {name: sum(part[name] for _, part, _ in gathered) for name in seen.sums}
+        samples = [each for _, _, part in gathered for each in part]
         kinds = None if events is None else events.kind
-        head = (target, seen.first, edges, kinds, why_not, values, sums)
+        head = (target, seen.first, edges, kinds, why_not, values, sums, samples)
         attempt(write_head, *head, columns, every or {})
     before = 0  # ranks of this process
     of_processes = communicator.allgather(seen.blocks)
@@ -278,6 +285,7 @@ def write_head(
     why_not: str,
     per_rank: list[dict[str, Any]],
     sums: dict[str, Any],
+    samples: list[RankSamples],
     columns: Mapping[str, NDArray[Any]],
     every: Mapping[str, Any],
 ) -> None:
@@ -295,6 +303,8 @@ def write_head(
         The scalar values of every rank.
     sums : dict
         Those of all ranks together.
+    samples : list of RankSamples
+        Of every rank, or fewer.
     columns : mapping of str to array
         The variables that are gathered later, of rank 0.
     every : mapping of str to array
@@ -305,6 +315,9 @@ def write_head(
     for name in ("foreign_calls", "foreign_threads", "polls", "between_polls_s"):
         if sums[name]:
             target.note(name, sums[name])
+    if samples and len(samples) == len(per_rank):
+        target.note("sampling", sampling_of(samples))
+        every = {**every, **variables_of(samples)}
     bodies = run.bodies
     names = {"phase": target.phases}
     if bodies.activity_duration is not None:

@@ -46,6 +46,7 @@ from hindmost.harness.attach.program import (
 )
 from hindmost.harness.launch import assigned_rank, check_size
 from hindmost.harness.recorder.build import OBJECT, one_at_a_time, recorder_library
+from hindmost.harness.recorder.prebuilt import library_to_preload
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
 
@@ -74,6 +75,7 @@ examples:
   srun hindmost attach --out runs -- python app.py
   mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
+  mpiexec -n 4 hindmost attach --out runs --sample -- ./app
   mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
   hindmost attach --out runs -- mpiexec -n 4 ./app
   eval "$(hindmost attach --print env --out runs)"; mpiexec -n 4 ./app
@@ -92,6 +94,7 @@ COMMON = (
     "--only",
     "--every",
     "--most",
+    "--sample",
     "--print",
     "--convert",
 )
@@ -136,6 +139,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="sample where all threads spend processor time, N times a second of it (as often as "
+        "costs at most 0.3 %%, 100 to 1000), so that 'show' names the function and line of a "
+        "straggler's extra work",
     )
     parser.add_argument(
         "--most-seconds",
@@ -228,6 +241,7 @@ def settings_text(arguments: argparse.Namespace) -> str:
         inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
         most_seconds=arguments.most_seconds,
+        sample=arguments.sample,
     )
     return request.text(None if mine.rank else origins("", mine.size, Path.cwd()))
 
@@ -240,7 +254,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    limits = (arguments.memory, arguments.most_seconds)
+    limits = (arguments.memory, arguments.most_seconds, arguments.sample)
     asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
@@ -252,7 +266,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
 def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     """Compile the recorder where need be, and write its settings; return the recorder."""
     text = settings_text(arguments)
-    library = recorder_library(arguments.mpicc)
+    library = library_to_preload(arguments.mpicc)
     launched = assigned_rank().launcher
     board = settings_path(arguments, 0) if launched else settings
     make_folder(arguments.out, "--out")

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import hindmost.models
@@ -35,6 +36,7 @@ examples:
   hindmost doctor
   hindmost doctor --json
   hindmost doctor --compile
+  hindmost doctor --build-recorders recorders --mpicc mpicc --mpicc /opt/mpich/bin/mpicc
   hindmost doctor --schema show         # the JSON schema of 'hindmost show --json'
 """
 PATIENCE_S = 120.0
@@ -72,6 +74,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compile the numerical loops of the models ahead, and do no more: of some rooms, such "
         "as noise, or of all",
     )
+    parser.add_argument(
+        "--build-recorders",
+        type=Path,
+        metavar="FOLDER",
+        help="compile the recorder ahead into a folder that HINDMOST_RECORDERS names later, and do "
+        "no more; a program gets the one for the MPI that it loads",
+    )
+    parser.add_argument(
+        "--mpicc",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="with --build-recorders: the compiler of an MPI (that of this environment); give one "
+        "for each MPI",
+    )
     parser.add_argument(  # which the command itself does: it knows the verbs
         "--schema", metavar="VERB", help="print the JSON schema of the --json of a verb, and stop"
     )
@@ -82,6 +99,14 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.compile is not None:
         write_lines(*compile_models(arguments.compile), flush=True)
         return 0
+    if arguments.build_recorders is not None:
+        from hindmost.harness.recorder.prebuilt import build_recorders
+
+        for recorder in build_recorders(arguments.build_recorders, arguments.mpicc):
+            write_lines(str(recorder))
+        return 0
+    if arguments.mpicc:
+        raise UsageError("--mpicc goes with --build-recorders FOLDER.")
     findings = []
     for each in diagnoses(tuple(LOOKS)):
         findings.append(each)
@@ -178,18 +203,22 @@ def look_at_package() -> tuple[str, str]:
 
 def look_at_recorder() -> tuple[str, str]:
     """Compile and load the recorder."""
-    from hindmost.harness.recorder.build import recorder_library
     from hindmost.harness.recorder.library import clock_source, record_cost_ns
+    from hindmost.harness.recorder.prebuilt import RECORDERS, library_of_python, recorders_of_site
 
     stack = current_stack()
     try:
-        library = recorder_library()
+        site = recorders_of_site()
+        library = library_of_python()
         cost = record_cost_ns(interval=False), record_cost_ns(interval=True)
     except HindmostError as error:
         return "lacks", str(error)
     mark, call = (f"{each:.0f} ns" for each in cost)
     timed = f"{mark} a mark, {call} an MPI call, timed by {clock_source()}"
-    return "ok", f"{stack.name} stack, {stack.mpicc}; {timed}; {library}"
+    whose = (
+        f"{RECORDERS} has {', '.join(site[1])}" if site else f"{stack.name} stack, {stack.mpicc}"
+    )
+    return "ok", f"{whose}; {timed}; {library}"
 
 
 def look_at_counters() -> tuple[str, str]:

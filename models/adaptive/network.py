@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hindmost.models.simulation.network import Link, Piece
 
-MOST_PIECES = 4
+MAX_PIECES = 4
 FEWEST_SIZES = 3
 """Of a piece, which has two parameters."""
 FLOOR = 1e-3
@@ -37,7 +37,7 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike) -> Link:
         for last in range(first + FEWEST_SIZES, n + 1):
             cost[first, last] = line(sizes[first:last], times[first:last])[2]
     best: tuple[float, list[int]] | None = None
-    for pieces, (total, starts) in enumerate(partitions(cost, MOST_PIECES), start=1):
+    for pieces, (total, starts) in enumerate(partitions(cost, MAX_PIECES), start=1):
         score = n * math.log(total / n + FLOOR**2) + 3 * pieces * math.log(n)
         if best is None or score < best[0]:
             best = (score, starts)

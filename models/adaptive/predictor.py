@@ -18,7 +18,8 @@ from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.ahead.checkpoints import CheckpointDecision, due, optimum_s
 from hindmost.models.ahead.intervals import Ratios
 from hindmost.models.ahead.next_iterations import NextIterations, TimeLeft, time_left
-from hindmost.models.results import LEVEL, Prediction
+from hindmost.models.inference import LEVEL
+from hindmost.models.results import Prediction
 
 LEARNING = 6
 """First cycles: their ratios say how a predictor learns, not how much later cycles differ."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from hindmost.models.results import LEVEL, Prediction
+from hindmost.models.inference import LEVEL
+from hindmost.models.results import Prediction
 
 WINDOW = 400
 PRIOR = 0.12

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hindmost.models.significance import p_words
-from hindmost.text import signed_percent
+from hindmost.models.inference import MAX_LOG
+from hindmost.text import p_words, signed_percent
 
 OF_TIMES, OF_OTHERS = ("slower", "faster"), ("larger", "smaller")
 WITHIN = 2
 """Observations by which a change may move from one pass to the next and still be the same."""
-LARGEST_LOG = 700.0
-"""Logarithm of about the largest number."""
 
 
 def more_and_less(unit: str) -> tuple[str, str]:
@@ -28,7 +26,7 @@ def more_and_less(unit: str) -> tuple[str, str]:
 
 def relative(log_difference: float) -> float:
     """Return the relative change that a difference of logarithms stands for."""
-    return math.expm1(min(log_difference, LARGEST_LOG))
+    return math.expm1(min(log_difference, MAX_LOG))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

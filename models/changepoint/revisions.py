@@ -11,8 +11,7 @@ from msgspec import Meta
 
 from hindmost.models.changepoint.changes import WITHIN, ChangePoint
 from hindmost.models.changepoint.detection import Detection
-from hindmost.models.significance import p_words
-from hindmost.text import percent, signed_percent
+from hindmost.text import p_words, percent, signed_percent
 
 EventKind = Literal["seen", "confirmed", "moved", "resized", "withdrawn"]
 SEEN: Final = "seen"

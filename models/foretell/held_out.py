@@ -13,7 +13,7 @@ from hindmost.models.pmnf.observations import LEAST_POINTS
 
 LEAST_KNOWN = 3
 """Points from which a candidate predicts a held-out one."""
-MOST_ORIGINS = 10
+MAX_ORIGINS = 10
 """Held-out points of a series that are looked at, the last ones."""
 
 
@@ -71,14 +71,14 @@ def hold_out(
     enough = recent >= LEAST_POINTS
     values = np.where(enough[:, None] & (left > recent[:, None]), np.nan, values)
     predicted = np.empty((kernels, COUNT))
-    errors = np.full((kernels, MOST_ORIGINS, COUNT), np.nan)
-    distance = np.zeros((kernels, MOST_ORIGINS))
+    errors = np.full((kernels, MAX_ORIGINS, COUNT), np.nan)
+    distance = np.zeros((kernels, MAX_ORIGINS))
     ahead = np.empty(kernels)
     for there, members in patterns(values):
         p, y = points[there], values[np.ix_(members, there)]
         ahead[members] = np.log(at / p[-1])
         predicted[members] = continue_series(p, y, at, recent[members])
-        for origin in range(min(p.size - LEAST_KNOWN, MOST_ORIGINS)):
+        for origin in range(min(p.size - LEAST_KNOWN, MAX_ORIGINS)):
             known = p.size - 1 - origin
             # The held-out point whose distance is most like the target's.
             far = np.log(p[known:] / p[known - 1])

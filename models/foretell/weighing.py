@@ -32,7 +32,7 @@ POOLED = 4.0
 """Held-out points that the mean of the other kernels counts as, at most one for each of them."""
 SHARPNESS = 1.0
 """Power of the densities; 1 if held-out errors are independent."""
-LEAST_ERROR = 0.003
+MIN_ERROR = 0.003
 """Error, as a difference of logarithms, that is added to all: timers and machines are no better."""
 WIDTHS = np.array([[0.513, 0.772], [0.880, 0.597]])
 """Logarithm of the widths below and above: the coefficients of 1 and of the logarithm."""
@@ -99,14 +99,14 @@ def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
     there = trials.distance > 0.0
     # Errors of slopes grow with the distance.
     farther = np.maximum(trials.ahead[:, None] / np.where(there, trials.distance, 1.0), 1.0)
-    size = np.log(farther * np.abs(weighed.off) + LEAST_ERROR)
+    size = np.log(farther * np.abs(weighed.off) + MIN_ERROR)
     own = np.where(there, size, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     own[~there.any(axis=1)] = -np.inf
     apart = (
         np.where(weighed.weights > 0.0, trials.predicted, 0.0) - weighed.predicted[:, None]
     ) ** 2
     spread = np.sqrt((weighed.weights * apart).sum(axis=1))
-    return np.column_stack([np.ones_like(own), np.maximum(own, np.log(spread + LEAST_ERROR))])
+    return np.column_stack([np.ones_like(own), np.maximum(own, np.log(spread + MIN_ERROR))])
 
 
 def interval_widths(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:

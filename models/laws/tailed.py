@@ -23,16 +23,16 @@ from scipy import special
 Values = NDArray[np.float64]
 
 FEWEST_IN_TAIL = 10
-"""Excesses that a tail is fitted to, at least; with fewer than `LEAST_TIMES` values each, none."""
-LEAST_TIMES = 5
+"""Excesses that a tail is fitted to, at least; with fewer than `MIN_TIMES` values each, none."""
+MIN_TIMES = 5
 LARGEST_SHARE = 0.1
 """Of the values in a tail."""
-MOST_OFTEN = 0.9
+MAX_OFTEN = 0.9
 """Share of the values in a tail that becomes more frequent."""
 DESCRIBED = 0.23
 """Cramer-von Mises statistic up to which a generalised Pareto law describes excesses: about its 1 %
 limit if both parameters are fitted (V. Choulakian and M. A. Stephens, 2001)."""
-MOST_KNOTS = 2048
+MAX_KNOTS = 2048
 """Quantiles that the middle is kept as."""
 FURTHEST_Z = 8.0
 """Standard normal quantile at which a fitted tail ends: one in 10^15."""
@@ -100,7 +100,7 @@ class TailedLaw:
         if self.tail is None or factor == 1.0:
             return self
         share = self.tail.share
-        then = min(factor * share, MOST_OFTEN)
+        then = min(factor * share, MAX_OFTEN)
         beyond = special.ndtr(-self.z)
         inside = then + (beyond - share) * (1.0 - then) / (1.0 - share)
         z = -special.ndtri(np.where(beyond <= share, beyond * then / share, inside))
@@ -184,9 +184,7 @@ def find_tail(x: Values) -> ParetoTail | None:
     is no detour are taken together, it has none.
     """
     found, in_tail = None, FEWEST_IN_TAIL
-    while (
-        in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and LEAST_TIMES * in_tail <= x.size
-    ):
+    while in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and MIN_TIMES * in_tail <= x.size:
         tail = tail_above(x, float(x[-in_tail - 1]))
         if tail is None or (found is not None and distance(x, tail) > DESCRIBED):
             break
@@ -227,5 +225,5 @@ def middle_of(x: Values, up_to: float) -> tuple[Values, Values]:
         Share of the values.
     """
     last = max(round(up_to * x.size), 1)
-    knots = np.unique(np.linspace(0, last - 1, min(last, MOST_KNOTS)).astype(np.intp))
+    knots = np.unique(np.linspace(0, last - 1, min(last, MAX_KNOTS)).astype(np.intp))
     return special.ndtri((knots + 0.5) / x.size), x[knots]

@@ -17,9 +17,9 @@ from hindmost.models.simulation.blocks import slabs
 
 FloatArray = NDArray[np.float64]
 
-LEAST_PERIODIC = 8
+MIN_PERIODIC = 8
 """Detours from which on their times are tested."""
-LEAST_RANDOM = 30
+MIN_RANDOM = 30
 """Detours from which on a clock would have been found, so that those without one are random."""
 CERTAIN = 1e-5
 """Probability below which an alignment of random detours is not chance."""
@@ -29,7 +29,7 @@ SLOWEST, FASTEST = 0.12, 1.9
 """Frequencies that are tried, over the mean rate of detours."""
 ALIKE = 0.8
 """Of the best alignment: a multiple of a clock's frequency aligns nearly as well."""
-MOST_TIMES = 2000
+MAX_TIMES = 2000
 """Detours that are tested; of more, those that come first."""
 
 
@@ -67,12 +67,12 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     every_s : float64 array, shape (iteration,), seconds
         Times of all iterations, ascending.
     """
-    times_s = times_s[:MOST_TIMES]
+    times_s = times_s[:MAX_TIMES]
     span = float(times_s[-1] - times_s[0]) if times_s.size else 0.0
-    if times_s.size < LEAST_PERIODIC or not span > 0.0:
+    if times_s.size < MIN_PERIODIC or not span > 0.0:
         return UNKNOWN
     rate = (times_s.size - 1) / span
-    slowest = max(SLOWEST * rate, 0.5 * LEAST_PERIODIC / span)
+    slowest = max(SLOWEST * rate, 0.5 * MIN_PERIODIC / span)
     fastest = FASTEST * rate
     steps = max(int(6.0 * (fastest - slowest) * span), 12)
     frequency = np.linspace(slowest, fastest, steps)
@@ -88,11 +88,11 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     best = float(fine[int(np.argmax(fine_strength))])
     share = float(fine_strength.max())
     tried = max(steps / 6.0, 1.0)
-    without = RANDOM if times_s.size >= LEAST_RANDOM else UNKNOWN
+    without = RANDOM if times_s.size >= MIN_RANDOM else UNKNOWN
     if share < LEAST_SHARE or chance(times_s, best) * tried > CERTAIN:
         return without
     halves = np.array_split(times_s, 2)
-    if any(aligned_in(half, best) < 0.6 * share for half in halves if half.size >= LEAST_PERIODIC):
+    if any(aligned_in(half, best) < 0.6 * share for half in halves if half.size >= MIN_PERIODIC):
         return without
     there = every_s[(every_s >= times_s[0]) & (every_s <= times_s[-1])]
     if aligned_in(there, best) > 0.5 * share:
@@ -125,7 +125,7 @@ def chance(times_s: FloatArray, frequency: float) -> float:
     first = np.concatenate(([True], np.diff(turn) > 0))
     phases = turns[first] % 1.0
     count = phases.size
-    if count < LEAST_PERIODIC:
+    if count < MIN_PERIODIC:
         return 1.0
     mean = float(np.abs(np.exp(2j * np.pi * phases).mean()))
     ordered = np.sort(phases)

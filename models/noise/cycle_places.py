@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.inference import student_reach
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import EventBlock
@@ -131,8 +132,6 @@ class PlaceInCycle:
         UsageError
             Less than one.
         """
-        from scipy import special  # not waited for by commands that fit nothing
-
         wanted = checked(self.solves[0].shape, iterations).iterations
         said = np.array([solve.solve_time_s(wanted) for solve in self.solves])
         middle = float(np.median(said))
@@ -142,8 +141,8 @@ class PlaceInCycle:
         width = 0.0
         if logs.size > 1:
             # A whole solve scatters less than its quarters, whose mean it is.
-            share = 1.0 + 1.0 / logs.size if said.size > 1 else 2.0 / logs.size
-            width = float(special.stdtrit(logs.size - 1, 0.95) * logs.std(ddof=1) * share**0.5)
+            width = student_reach(logs, further=said.size > 1)
+            width *= 1.0 if said.size > 1 else 2.0**0.5
         return Prediction(
             seconds=middle,
             low_s=float(middle * np.exp(-width)),

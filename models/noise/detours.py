@@ -20,9 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.noise.clocks import LEAST_PERIODIC, UNKNOWN, timing_of
+from hindmost.models.noise.clocks import MIN_PERIODIC, UNKNOWN, timing_of
 from hindmost.models.recurring import LONG_SHARE, Rule, as_by_clock, excess_of, rules_in
-from hindmost.models.simulation.blocks import MATTERS, RESOLUTION_S
+from hindmost.models.simulation.blocks import NEGLIGIBLE, RESOLUTION_S
 
 Kind = Literal["exponential", "fixed"]
 FloatArray = NDArray[np.float64]
@@ -30,7 +30,7 @@ FloatArray = NDArray[np.float64]
 LEAST_ITERATIONS = 100
 CLEAR = 5.0
 """Jitters that a detour must last to be told from jitter."""
-LEAST_DETOURS = 5
+MIN_DETOURS = 5
 """Of a family."""
 WORTH = 12.0
 """By how much a further family must lower the BIC."""
@@ -40,15 +40,15 @@ NARROW, NARROWEST = 0.15, 0.01
 """Spread of one length, over the length."""
 QUANTILE = 0.2
 """Of the times at one place of a cycle, that stands for the place."""
-LEAST_OF_PLACE = 60
+MIN_OF_PLACE = 60
 """Iterations whose times stand for a place; with fewer, neighbouring places count as one."""
-LEAST_CLEAN = 0.02
+MIN_CLEAN = 0.02
 """Share of the iterations without a detour."""
 PEAKS = 3
 """Lengths at which a search for one length begins."""
 ROUNDS = 60
 """Of expectation and maximisation."""
-MOST_LENGTHS = 5000
+MAX_LENGTHS = 5000
 """Detours that a mixture is fitted to; of more, evenly spread ones."""
 
 
@@ -170,10 +170,10 @@ def find_detours(
     base_s, jitter_s, laws = 0.0, 0.0, list[Law]()
     varied = float(np.ptp(excess_s)) > RESOLUTION_S
     if varied:
-        base_s, jitter_s, laws = laws_in(excess_s, MATTERS * usual_s)
+        base_s, jitter_s, laws = laws_in(excess_s, NEGLIGIBLE * usual_s)
     length_s = excess_s - base_s
     beyond = varied & (length_s > CLEAR * jitter_s)
-    least_s = max(CLEAR * jitter_s, MATTERS * usual_s)
+    least_s = max(CLEAR * jitter_s, NEGLIGIBLE * usual_s)
     # Each begins somewhere in its iteration; the middle is as good a guess as any.
     middle_s = start_s + 0.5 * work_s
     rules = rules_in(excess_of(work_s, place)) if laws else []
@@ -237,7 +237,7 @@ def laws_in(excess_s: FloatArray, least_s: float) -> tuple[float, float, list[La
         laws = mixture(length_s, CLEAR * jitter_s, jitter_s)
         detours = [each for each in laws if each.mean_s > least_s]
         count = length_s.size * sum(each.share * each.hidden for each in detours)
-        before, clean = clean, float(np.clip(1.0 - count / excess_s.size, LEAST_CLEAN, 1.0))
+        before, clean = clean, float(np.clip(1.0 - count / excess_s.size, MIN_CLEAN, 1.0))
         if abs(clean - before) < 0.01:
             break
     return float(base_s), jitter_s, laws
@@ -250,9 +250,9 @@ def mixture(length_s: FloatArray, threshold_s: float, jitter_s: float) -> list[L
     ----------
     length_s : float64 array, shape (detour,), seconds
     """
-    if length_s.size < LEAST_DETOURS:
+    if length_s.size < MIN_DETOURS:
         return []
-    some = np.sort(length_s)[:: max(1, -(-length_s.size // MOST_LENGTHS))]
+    some = np.sort(length_s)[:: max(1, -(-length_s.size // MAX_LENGTHS))]
     weight = length_s.size / some.size
     laws, score = list[Law](), math.inf
     while True:
@@ -320,7 +320,7 @@ def chances_of(length_s: FloatArray, laws: list[Law]) -> FloatArray:
 def score_of(laws: list[Law], length_s: FloatArray, weight: float) -> float:
     """Return the BIC, infinite if a law has too few detours or is too much like another."""
     size = weight * length_s.size
-    if min(each.share for each in laws) * size < LEAST_DETOURS - 1:
+    if min(each.share for each in laws) * size < MIN_DETOURS - 1:
         return math.inf
     for alike in ([each.mean_s for each in laws if bool(each.spread_s) == own] for own in (0, 1)):
         if any(b < APART * a for a, b in pairwise(sorted(alike))):
@@ -349,7 +349,7 @@ def family_of(
     """
     seen = float(chance.sum())
     count = seen * law.hidden
-    tested = round(count) >= LEAST_PERIODIC and count <= 0.5 * middle_s.size
+    tested = round(count) >= MIN_PERIODIC and count <= 0.5 * middle_s.size
     timing = timing_of(middle_s[taken], middle_s) if tested else UNKNOWN
     mean_error_s = (law.spread_s or law.mean_s) / math.sqrt(max(seen, 1.0))
     # Unknown are the detour of an iteration, and how many the threshold hides.
@@ -398,7 +398,7 @@ def excess_over_place(
 ) -> tuple[FloatArray, float]:
     """Return the work over that of each place, and the mean work of the places, in seconds."""
     _, number, counts = np.unique(place, return_inverse=True, return_counts=True)
-    number = number // math.ceil(LEAST_OF_PLACE / float(np.median(counts)))
+    number = number // math.ceil(MIN_OF_PLACE / float(np.median(counts)))
     order = np.argsort(number, kind="stable")
     groups = np.split(work_s[order], np.cumsum(np.bincount(number))[:-1])
     usual = np.array([np.quantile(group, QUANTILE) for group in groups])

@@ -28,7 +28,7 @@ from hindmost.errors import DataError
 from hindmost.text import counted, percent
 
 ALPHA = 0.05
-MOST_VALUES = 10_000_000
+MAX_VALUES = 10_000_000
 """Times in all pairs: if there are more, some ranks are compared, evenly spread."""
 QUARTILES = (0.25, 0.5, 0.75)
 WINDOW = 5.0
@@ -139,7 +139,7 @@ def compare_ranks(durations: NDArray[np.float64]) -> RankComparison:
         raise DataError("A time is not a number; leave out the iterations that were not recorded.")
     iterations, ranks = durations.shape
     critical = critical_distance(ALPHA, iterations, iterations)
-    most = int(np.clip(np.sqrt(2.0 * MOST_VALUES / iterations), 2, ranks))
+    most = int(np.clip(np.sqrt(2.0 * MAX_VALUES / iterations), 2, ranks))
     chosen = np.linspace(0, ranks - 1, most).astype(np.intp)
     series = np.ascontiguousarray(durations[:, chosen].T)
     times = np.array([correlation_time(each) for each in series])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hindmost.models.events import EventKind
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.models.simulation.blocks import MATTERS, EventBlock, Neighbours
+from hindmost.models.simulation.blocks import NEGLIGIBLE, EventBlock, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator, reductions_alike
 from hindmost.text import seconds, signed_percent
 
@@ -109,7 +109,7 @@ class MaxPlus:
         )
         missed = (
             f" {seconds(self.missed_s)} more, as of slow messages, are estimated on the first half."
-            if self.missed_s > MATTERS * self.bodies_s
+            if self.missed_s > NEGLIGIBLE * self.bodies_s
             else ""
         )
         short = "" if self.half_width_s > 0.0 else " The solve is too short for an interval."

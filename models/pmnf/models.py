@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hindmost.errors import UsageError
+from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.hypotheses import Hypotheses, patterns
 from hindmost.models.pmnf.model import (
     Alternative,
@@ -25,7 +26,6 @@ from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.search import KEPT
 from hindmost.models.pmnf.space import SearchSpace, tabulate
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
-from hindmost.models.results import LEVEL
 
 ROUNDING = 1e-12
 """Share of the largest value, below which a constant is what rounding left."""

@@ -27,16 +27,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.ranks.extrema import MOST_OF_ALL
+from hindmost.models.inference import MATTERS
+from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.models.recurring import Recurring
 
 Times = NDArray[np.float64]
 
-MATTERS = 0.05
-"""Excess from which on a rank has more work."""
-COSTS = 0.01
-"""Share of the run's time from which on waiting for it matters."""
 QUICK, QUICKEST = 0.25, 0.05
 """Quantiles of iterations: others that use a core make many longer, but seldom the quickest."""
 STEADY = 1.25
@@ -45,7 +42,7 @@ HALF_AS_FAST = 2.0
 """Work of a rank over that of the others, from which on a slower core does not explain it."""
 PARTS, FEW_PARTS, OF_A_PART = 20, 8, 15
 """Most parts of a run; parts of a short one; iterations of a part, if there are enough."""
-MOST_PARTS = 0.85
+MIN_PARTS_SHARE = 0.85
 """Of the parts that must show the excess: another rank may have had a slower core in some."""
 NEARLY = 0.8
 """Part of what the first rank costs from which on the next ones are named with it."""
@@ -94,6 +91,14 @@ class QuickestWork:
         return cls.of_quantiles(quickest_of(work))
 
     @classmethod
+    def of_processor_time(cls, spent_s: Times, iterations: int) -> QuickestWork:
+        """Return that of processor times, which nothing disturbs: shape (rank,), seconds."""
+        each_s = spent_s / iterations
+        return cls(
+            whole_s=each_s, part_s=each_s[None], recurring_s=np.zeros(each_s.size), unsure=False
+        )
+
+    @classmethod
     def of_quantiles(cls, quantiles: Times) -> QuickestWork:
         """Return it from what `quickest_of` returns: shape (2 + part, rank), seconds."""
         quickest_s, quick_s = quantiles[:2]
@@ -130,7 +135,7 @@ class QuickestWork:
             over_others(each + self.recurring_s) - 1.0
             for each in (self.whole_s, self.part_s.min(axis=0), self.part_s)
         )
-        in_parts = (of_parts >= MOST_OF_ALL * excess).mean(axis=0) >= MOST_PARTS
+        in_parts = (of_parts >= MAJORITY * excess).mean(axis=0) >= MIN_PARTS_SHARE
         return np.asarray((np.minimum(excess, of_fastest) > MATTERS) & in_parts)
 
     def excess_s(self) -> Times:
@@ -219,6 +224,8 @@ class Culprit:
         these do not show it. Of nodes, of their medians.
     quickest : bool
         Whether others take so much longer that this is not to be seen in sums.
+    processor : bool
+        Whether processor time tells that: what disturbs a rank is not in it.
     cost_s, share : float
         Waiting of the others for it, the mean of all ranks, and as a share of the run's time. In a
         disturbed run no more than its additional work in the quickest iterations explains.
@@ -239,6 +246,7 @@ class Culprit:
     ranks: tuple[int, ...]
     times: float
     quickest: bool = False
+    processor: bool = False
     cost_s: float
     share: float
     saved_s: float
@@ -309,7 +317,7 @@ def find_culprit(
         waited = (waited_s - median_of_others(waited_s)) / np.maximum(excess_s, 1e-300)
     few = late.bodies > 1 and late.ranks ** (1.0 - late.bodies) > CHANCE
     costly = charged_s > COSTS * whole_s * late.ranks
-    sure = shown & costly & (waited <= MOST_OF_ALL) & (not few or times >= HALF_AS_FAST)
+    sure = shown & costly & (waited <= MAJORITY) & (not few or times >= HALF_AS_FAST)
     chosen = sure if sure.any() else costly & (more | shown)
     if node is not None:
         chosen = chosen & (np.arange(chosen.size) == node)
@@ -321,7 +329,7 @@ def find_culprit(
         doubt = Doubt.FEW if shown[at] else Doubt.AT_TIMES
         if quickest is not None and quickest.unsure and not shown[at]:
             doubt = Doubt.UNSTEADY
-        if waited[at] > MOST_OF_ALL:
+        if waited[at] > MAJORITY:
             doubt = Doubt.CORE
     if node is None:
         ranks = np.flatnonzero(chosen & (charged_s >= NEARLY * charged_s[at]))

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from hindmost.models.ranks.kmeans import Clustering
 from hindmost.models.ranks.lateness import Lateness
 
-LEAST_RANKS = 4
+MIN_RANKS = 4
 """With fewer ranks there are no three others; the spread of two is a single difference."""
 SURE = 0.01
 """Error probability: how often any of equal ranks stands out by chance."""
-MATTERS = 0.01
+COSTS = 0.01
 """Least difference that matters, as a share of the time."""
 LONGER = 0.1
 """The same for a single body, which noise makes longer on some rank."""
-MOST_OF_ALL = 0.5
+MAJORITY = 0.5
 """Share of a whole that explains it. A rank that causes so much of the wait time stands out, even
 in a single body."""
 
@@ -43,7 +43,7 @@ class Extreme:
     typical : float
         The median of all ranks.
     standing_out : int
-        Number of outliers among the first; 0 for fewer than `LEAST_RANKS` ranks.
+        Number of outliers among the first; 0 for fewer than `MIN_RANKS` ranks.
     """
 
     criterion: str
@@ -89,7 +89,7 @@ def extreme(
     signed = -values if least else values
     order = np.argsort(-signed, kind="stable")
     first = order[:count]
-    if values.size < LEAST_RANKS:
+    if values.size < MIN_RANKS:
         standing = 0
     elif but_only is None:
         standing = beyond_spread(signed[order], count, matters, skewed=skewed)
@@ -123,7 +123,7 @@ def beyond_spread(
     from scipy import special  # not on the ranks
 
     ranks = descending.size
-    if ranks < LEAST_RANKS:
+    if ranks < MIN_RANKS:
         return 0
     for standing in range(min(most, max(1, ranks // 3)), 0, -1):
         rest = descending[standing:]
@@ -165,8 +165,8 @@ def extrema_of(found: Lateness, clustering: Clustering | None, count: int = 5) -
     alone = tells_alone(found)
     often = alone & more_than_chance(found.last.astype(np.float64), found.bodies)
     whole = max(float(found.charged_s.sum()), 1e-300)
-    dear = (often | (alone & (found.charged_s >= MOST_OF_ALL * whole))) & (
-        found.charged_s >= MATTERS * found.total_s
+    dear = (often | (alone & (found.charged_s >= MAJORITY * whole))) & (
+        found.charged_s >= COSTS * found.total_s
     )
     body_s = found.total_s / max(found.bodies, 1)
     made = [
@@ -174,14 +174,12 @@ def extrema_of(found: Lateness, clustering: Clustering | None, count: int = 5) -
             "most often last", found.last.astype(np.float64), count, unit="bodies", but_only=often
         ),
         extreme("costs the others most", found.charged_s, count, but_only=dear),
-        extreme(
-            "least waiting", found.waited_s, count, least=True, matters=MATTERS * found.total_s
-        ),
+        extreme("least waiting", found.waited_s, count, least=True, matters=COSTS * found.total_s),
         extreme(
             "latest single iteration", found.longest_s, count, matters=LONGER * body_s, skewed=True
         ),
-        extreme("grows slower", found.drift, count, unit="1", matters=MATTERS, skewed=True),
-        extreme("least steady", found.deviation_s, count, matters=MATTERS * body_s, skewed=True),
+        extreme("grows slower", found.drift, count, unit="1", matters=COSTS, skewed=True),
+        extreme("least steady", found.deviation_s, count, matters=COSTS * body_s, skewed=True),
     ]
     if clustering is not None:
         made.append(unlike_the_rest(clustering, count))
@@ -194,7 +192,7 @@ def tells_alone(found: Lateness) -> NDArray[np.bool_]:
     Either time would be saved if the rank were as fast as the next one, or it is one of a few
     outliers by cost. A rank that is last by a negligible time makes no difference.
     """
-    matters = MATTERS * found.total_s
+    matters = COSTS * found.total_s
     order = np.argsort(-found.charged_s, kind="stable")
     few = beyond_spread(found.charged_s[order], found.ranks, matters)
     telling = found.lost_s >= matters
@@ -209,6 +207,6 @@ def unlike_the_rest(clustering: Clustering, count: int = 5) -> Extreme:
         clustering.distances,
         count,
         unit="1",
-        matters=MATTERS,
+        matters=COSTS,
         skewed=True,
     )

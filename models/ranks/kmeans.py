@@ -20,8 +20,8 @@ STARTS = 5
 MOST_ROUNDS = 100
 TOLERANCE = 1e-3
 """Relative to the largest normalised value: a start whose centroids move less is done."""
-MOST_CLUSTERS = 8
-LEAST_SILHOUETTE = 0.6
+MAX_CLUSTERS = 8
+MIN_SILHOUETTE = 0.6
 """Not reached by pieces of a single group, unless it lies along a line."""
 
 
@@ -110,13 +110,13 @@ def cluster_by_silhouette(
     costs a choice of ranks only additional exemplars.
     """
     best = one = cluster(vectors, 1, starts=1, seed=seed, reductions=reductions)
-    for k in range(2, MOST_CLUSTERS + 1):
+    for k in range(2, MAX_CLUSTERS + 1):
         tried = cluster(vectors, k, seed=seed, reductions=reductions)
         if tried.k < k:
             break
         if tried.silhouette > best.silhouette:
             best = tried
-    return best if best.silhouette >= LEAST_SILHOUETTE else one
+    return best if best.silhouette >= MIN_SILHOUETTE else one
 
 
 def first_centroids(

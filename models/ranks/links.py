@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hindmost.models.simulation.blocks import RECEIVE, EventBlock, Neighbours
 from hindmost.models.simulation.recorded import moments, releases
 
-LEAST_SEEN = 10
+MIN_SEEN = 10
 """Messages whose time shows, at a place of an iteration and on a rank, from which on it counts."""
 Directions = dict[tuple[int, int], float]
 
@@ -160,7 +160,7 @@ def medians(values: NDArray[np.float64], counts: NDArray[np.bool_]) -> NDArray[n
     ordered = np.sort(np.where(counts, values, np.inf), axis=0)
     number = counts.sum(axis=0)
     middle = np.take_along_axis(ordered, np.maximum(number - 1, 0)[None] // 2, axis=0)[0]
-    return np.where(number >= LEAST_SEEN, middle, -np.inf)
+    return np.where(number >= MIN_SEEN, middle, -np.inf)
 
 
 def mean_of_ways(times: Directions, pair: tuple[int, int]) -> float | None:

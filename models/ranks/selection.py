@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.ranks.extrema import LEAST_RANKS
+from hindmost.models.ranks.extrema import MIN_RANKS
 from hindmost.models.ranks.kmeans import Clustering, cluster, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
@@ -409,7 +409,7 @@ def on_slow_nodes(
     packed = reductions.total(np.stack([summed, counted]))
     mean = packed[0] / np.maximum(packed[1], 1.0)
     out = np.zeros(bodies.nodes, bool)
-    if bodies.nodes >= LEAST_RANKS:
+    if bodies.nodes >= MIN_RANKS:
         for node in range(bodies.nodes):
             others = np.delete(mean, node)
             spread = max(float(others.std(ddof=1)), 1e-12 * longest)

@@ -16,7 +16,7 @@ NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE, FROM_ROOT, TO_ROOT, IN_ORDER, UNKNO
     int, EventKind
 )
 KINDS = len(EventKind)
-MOST_BITS = 31
+MAX_BITS = 31
 """Neighbours of which one receipt may need several; one with a higher number is needed alone."""
 NO_GROUP = -1
 """Instead of the rank that stands for the group of an event: all ranks, or none."""
@@ -29,11 +29,11 @@ OWN_TIME = np.array([kind in (POST, SEND, UNKNOWN) for kind in range(KINDS)])
 
 FEWEST = 20
 """Bodies, or messages, that must show something before a law or a typical value of it is told."""
-MATTERS = 0.02
+NEGLIGIBLE = 0.02
 """Share of a time below which what makes it is not told apart."""
 RESOLUTION_S = 1e-9
 """Of recorded times."""
-MOST_VALUES = 1 << 25
+MAX_VALUES = 1 << 25
 """Events of all ranks that are held in memory, with some copies."""
 AT_ONCE = 1 << 21
 """Events of all ranks of which float64 copies are made at once."""

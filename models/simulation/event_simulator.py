@@ -36,13 +36,13 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import declared
-from hindmost.models.events import MOST_PENDING
+from hindmost.models.events import MAX_PENDING
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     FROM_ROOT,
     IN_ORDER,
     KINDS,
-    MOST_BITS,
+    MAX_BITS,
     NO_GROUP,
     NONE,
     ONE_WAY,
@@ -142,7 +142,7 @@ class EventSimulator:
         lag: int = 0,
         receipts_send: bool = False,
         exchanges_meet: bool = False,
-        pending: int = MOST_PENDING,
+        pending: int = MAX_PENDING,
     ) -> None:
         self.clock = np.zeros(ranks)
         self._neighbours, self._latency = neighbours, latency
@@ -477,7 +477,7 @@ def walk_events(
                         number = edge - first[rank]
                         if needs < NO_GROUP and needs != NO_GROUP - 1 - number:
                             continue
-                        if needs >= 0 and (number >= MOST_BITS or not (needs >> number) & 1):
+                        if needs >= 0 and (number >= MAX_BITS or not (needs >> number) & 1):
                             continue
                         other = source[edge]
                         meet = exchanges_meet and sent[newest, rank] > left[other]

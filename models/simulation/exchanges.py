@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.simulation.blocks import (
     FEWEST,
-    MOST_BITS,
+    MAX_BITS,
     NO_GROUP,
     POST,
     RECEIVE,
@@ -204,7 +204,7 @@ def latest_of_neighbours(
         if found.needs is not None:
             place = np.arange(source.size) - np.repeat(neighbours.first[:-1], edges)
             needs = found.needs[:, target]
-            by_bit = (needs >> np.minimum(place, MOST_BITS)) & 1 == 1
+            by_bit = (needs >> np.minimum(place, MAX_BITS)) & 1 == 1
             there[np.where(needs < NO_GROUP, needs != NO_GROUP - 1 - place, ~by_bit)] = -np.inf
         first = neighbours.first[receivers]
         released[:, receivers] = np.maximum.reduceat(there, first, axis=1)

@@ -38,7 +38,7 @@ BLOCKS = 40
 """Into which a solve is divided to draw its laws anew; short ones would lose the correlation."""
 DRAWN = 1 << 20
 """Values that are drawn for a simulation, if that is at least a restart cycle."""
-MOST_SHARED = 0.95
+MAX_SHARED = 0.95
 """Largest share or correlation that is used."""
 QUICKEST = 0.01
 """Quantile of the bodies that are least disturbed."""
@@ -267,7 +267,7 @@ def normal_scores(values: Times) -> Times:
 
 def shared(value: float) -> float:
     """Return a share or correlation within what is used."""
-    return float(np.clip(value, 0.0, MOST_SHARED))
+    return float(np.clip(value, 0.0, MAX_SHARED))
 
 
 Draws = NDArray[np.float64]

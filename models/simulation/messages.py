@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.simulation.blocks import MOST_VALUES
+from hindmost.models.simulation.blocks import MAX_VALUES
 from hindmost.text import first_of
 
 
@@ -300,10 +300,10 @@ def message_program(ranks: Sequence[RankTrace]) -> MessageProgram:
         or with several to choose from, or ranks that disagree on collectives.
     """
     count = sum(len(each.kind) for each in ranks)
-    if count > MOST_VALUES:
+    if count > MAX_VALUES:
         raise DataError(
             f"{count:,} operations of all ranks; replays hold them in memory, at most "
-            f"{MOST_VALUES:,}. Trace fewer iterations."
+            f"{MAX_VALUES:,}. Trace fewer iterations."
         )
     for trace in ranks:
         refuse_open(trace)

@@ -22,8 +22,8 @@ from hindmost.models.simulation.blocks import (
     COMPLETE,
     FEWEST,
     KINDS,
-    MATTERS,
-    MOST_VALUES,
+    MAX_VALUES,
+    NEGLIGIBLE,
     NO_GROUP,
     OWN_TIME,
     POST,
@@ -286,10 +286,10 @@ def recorded_program(
         Too many events, none in which ranks wait for each other, or clocks that contradict the
         dependencies.
     """
-    if block.work.size > MOST_VALUES:
+    if block.work.size > MAX_VALUES:
         raise DataError(
             f"{block.work.size:,} events of all ranks; replays hold them in memory, at most "
-            f"{MOST_VALUES:,}. Record fewer iterations."
+            f"{MAX_VALUES:,}. Record fewer iterations."
         )
     ranks = start.shape[1]
     if ranks > 1 and not waiting(block).any():
@@ -306,7 +306,7 @@ def recorded_program(
     released_s = since_released(block, come, leave, release)
     late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
     total_s = float(end[-1].max() - start[0].min())
-    if early_s(released_s).max() > MATTERS * total_s:
+    if early_s(released_s).max() > NEGLIGIBLE * total_s:
         # A message has left before its call ends, where the sender loses its core in the call; and,
         # where it is known which one was received, before later ones of the same event.
         sent = np.where(OWN_TIME[block.kind][:, :, None], come, leave)
@@ -403,7 +403,7 @@ def early_s(released_s: Times) -> Times:
 def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: float) -> None:
     """Raise a DataError if ranks leave events long before those they wait for have come."""
     of_rank = early_s(released_s)
-    if of_rank.max() > MATTERS * total_s:
+    if of_rank.max() > NEGLIGIBLE * total_s:
         early = -np.minimum(released_s, 0.0)
         of_kind = np.bincount(kind.ravel(), early.sum(axis=1).ravel(), KINDS)
         worst = EventKind(int(of_kind.argmax()))

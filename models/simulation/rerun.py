@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
-from hindmost.models.results import replica_interval
+from hindmost.models.inference import replica_interval
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     FEWEST,
-    MATTERS,
+    NEGLIGIBLE,
     POST,
     RECEIVE,
     REDUCE,
@@ -127,7 +127,7 @@ class WhatIf:
         """
         width_s = self.high_s - self.low_s
         wide = self.of_network and width_s > abs(self.predicted_s - self.recorded.total_s)
-        return (self.hidden or wide) and width_s > MATTERS * self.recorded.total_s
+        return (self.hidden or wide) and width_s > NEGLIGIBLE * self.recorded.total_s
 
 
 def what_if(

@@ -44,9 +44,9 @@ from hindmost.models.simulation.rerun import Script, scripted, walk_cycles
 
 Times = NDArray[np.float64]
 
-MOST_DRAWN = 1 << 26
+MAX_DRAWN = 1 << 26
 """Values that one restart cycle may need."""
-MOST_RANKS = 1 << 18
+MAX_RANKS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +286,8 @@ def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[
 
     A solver that does not restart has one cycle, whose first bodies stand for all.
     """
-    if ranks > MOST_RANKS:
-        raise UsageError(f"{ranks:,} ranks; the most that are simulated is {MOST_RANKS:,}.")
+    if ranks > MAX_RANKS:
+        raise UsageError(f"{ranks:,} ranks; the most that are simulated is {MAX_RANKS:,}.")
     cycles = program.block.cycles()
     width = ranks * (segments + 1)
     most = max(DRAWN // width, FEWEST)
@@ -299,10 +299,10 @@ def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[
     chosen = np.unique(np.linspace(0, len(cycles) - 1, count).round().astype(int))
     found = [np.arange(cycles[each].start, cycles[each].stop) for each in chosen]
     drawn = width * sum(part.size for part in found)
-    if drawn > MOST_DRAWN:
+    if drawn > MAX_DRAWN:
         raise UsageError(
             f"{ranks:,} ranks in restart cycles of {length:.0f} iterations are {drawn:,} values at "
-            f"once; the most is {MOST_DRAWN:,}. Give fewer ranks."
+            f"once; the most is {MAX_DRAWN:,}. Give fewer ranks."
         )
     return found
 

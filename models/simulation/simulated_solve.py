@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.inference import replica_interval
 from hindmost.models.laws.tailed import TailedLaw
-from hindmost.models.results import Prediction, replica_interval
+from hindmost.models.results import Prediction
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import LocalWork, generator
 from hindmost.models.simulation.network import NodeNetwork

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hindmost.harness.krylov.own_solve import KSPRecorder
-    from hindmost.harness.recorder.loop import LoopRecorder
+    from hindmost.harness.own_loop import LoopRecorder
     from hindmost.harness.runfile.reader import Run
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "time_left_s",
 ]
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 def open(path: str | Path) -> Run:
@@ -115,7 +115,7 @@ def record(
     import pathlib
     import sys
 
-    from hindmost.harness.recorder.loop import LoopRecorder
+    from hindmost.harness.own_loop import LoopRecorder
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"

@@ -23,7 +23,7 @@ from typing import BinaryIO
 from hindmost.errors import UsageError
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """The largest file that is read into memory."""
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
 """Errors of hard links that are impossible."""
@@ -255,7 +255,7 @@ def refuse_irregular(mode: int, path: str | os.PathLike[str]) -> None:
     raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a file", str(path))
 
 
-def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
     """Read a regular file as a whole.
 
     Raises
@@ -280,7 +280,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(
-    path: str | os.PathLike[str], *, errors: str = "strict", most: int = MOST_BYTES
+    path: str | os.PathLike[str], *, errors: str = "strict", most: int = MAX_BYTES
 ) -> str:
     """Read a regular file of UTF-8 text; see `read_bytes`."""
     return read_bytes(path, most).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")

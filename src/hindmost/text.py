@@ -29,7 +29,7 @@ MANY_S = 1e4
 """Times from here on are written in hours or days."""
 BYTES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 BYTES_PER_S = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
-MOST_CHOICES = 20
+MAX_CHOICES = 20
 """Alternatives that are listed; the rest are counted."""
 LONG_S = 90.0
 """A duration from here on is written as a clock shows it."""
@@ -74,8 +74,8 @@ def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:
 def either(choices: Iterable[object]) -> str:
     """Write alternatives: ``a, b or c``; ``nothing`` if there are none."""
     names = [str(each) for each in choices]
-    left = len(names) - MOST_CHOICES
-    *first, last = (*names[:MOST_CHOICES], f"{left} more") if left > 0 else names or ["nothing"]
+    left = len(names) - MAX_CHOICES
+    *first, last = (*names[:MAX_CHOICES], f"{left} more") if left > 0 else names or ["nothing"]
     return f"{', '.join(first)} or {last}" if first else last
 
 
@@ -267,6 +267,28 @@ def probability(share: float) -> str:
     if value >= 9.5:
         return "above 99 %" if 99.0 < value < 100.0 else f"{value:.0f} %"
     return f"{value:.2g} %"
+
+
+MIN_P = 1e-15
+"""Below it only rounding tells one p-value from another, and none is zero."""
+
+
+def p_words(p_value: float, digits: int = 2) -> str:
+    """Write a p-value as ``p = 0.0021``, or ``p < 1e-15``.
+
+    Parameters
+    ----------
+    p_value : float
+    digits : int
+        Significant ones.
+    """
+    number = p_number(p_value, digits)
+    return f"p {number}" if p_value < MIN_P else f"p = {number}"
+
+
+def p_number(p_value: float, digits: int = 2) -> str:
+    """Write a p-value where a heading says what it is: ``0.0021``, or ``< 1e-15``."""
+    return f"< {MIN_P:g}" if p_value < MIN_P else f"{p_value:.{digits}g}"
 
 
 def read_share(text: str, option: str) -> float:

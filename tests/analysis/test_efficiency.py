@@ -128,7 +128,7 @@ def test_show_tells_what_is_known_in_no_time(
     assert not list((tmp_path / "cache/hindmost/efficiencies").iterdir())
     monkeypatch.setattr("hindmost.analysis.runs.efficiency.of_run.FEW_EVENTS", 100)
     assert re.search(r"load balance [\d.]+ % x communication [\d.]+ %$", line())
-    monkeypatch.setattr("hindmost.analysis.runs.efficiency.of_run.MOST_IN_MEMORY", 100)
+    monkeypatch.setattr("hindmost.analysis.runs.efficiency.of_run.MAX_IN_MEMORY", 100)
     assert line() == ""
     efficiencies_of(hindmost.open(run_file))
     assert line() == split

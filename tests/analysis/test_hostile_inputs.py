@@ -10,7 +10,7 @@ import pytest
 
 from hindmost.analysis.ranks.read_tables import read_table
 from hindmost.analysis.readers.read import read_experiment, read_history
-from hindmost.analysis.scaling.study import MOST_POINTS, study_scaling
+from hindmost.analysis.scaling.study import MAX_POINTS, study_scaling
 from hindmost.cli import main
 from hindmost.errors import DataError, HindmostError
 from hindmost.jobs.study.read import read_study
@@ -44,7 +44,7 @@ def test_series_of_very_many_points_are_left_out(tmp_path: Path) -> None:
         f"PARAMETER p\nPOINTS {' '.join(map(str, points))}\n"
         + "".join(f"DATA {point}.5\n" for point in points)
     )
-    with pytest.raises(DataError, match=f"20,000 points, and at most {MOST_POINTS:,}"):
+    with pytest.raises(DataError, match=f"20,000 points, and at most {MAX_POINTS:,}"):
         study_scaling(read_experiment(path))
 
 

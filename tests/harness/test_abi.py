@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindmost.harness.attach.raw import CLOCK, EDGE, HEAD, PLACE, VERSION, Frame
+from hindmost.harness.attach.raw import CLOCK, EDGE, HEAD, VERSION, Frame
 from hindmost.harness.recorder.build import FOLDER
+from hindmost.harness.recorder.call_contexts import PLACE, ContextTables
 from hindmost.harness.recorder.library import HEAD as STATE
 from hindmost.harness.recorder.library import NOBODY, PHASES, RECORD, CallClass, Flag
 from hindmost.harness.stack import current_stack
@@ -22,6 +23,7 @@ LAYOUTS = {
     "place": PLACE,
     "edge": EDGE,
     "clock_offset": CLOCK,
+    "context_tables": np.dtype(ContextTables),
 }
 """Structures of abi.h, by the dtype that Python reads them with."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hindmost.harness.recorder.loop import AgreedIterations
+from hindmost.harness.own_loop import AgreedIterations
 
 
 class Together:

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.recurring import Rule, as_by_clock, find_recurring, ordinal
-from hindmost.models.significance import p_number, p_words
+from hindmost.text import p_number, p_words
 
 FloatArray = NDArray[np.float64]
 

@@ -240,7 +240,7 @@ def test_the_extra_work_of_a_rank_is_found_in_the_code(
     done = ranks(2, *words, programs / "-O2", "slow", "100")
     assert done.returncode == 0, done.stderr
     # Of a busy machine there is more to say, for which places in the code would be left out.
-    monkeypatch.setattr("hindmost.analysis.verbs.show.MOST_LINES", 40)
+    monkeypatch.setattr("hindmost.analysis.verbs.show.MAX_LINES", 40)
     assert main(["show", str(tmp_path / "runs")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Rank 1 is the straggler" in said

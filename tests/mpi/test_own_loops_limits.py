@@ -22,7 +22,7 @@ import numpy as np
 import hindmost
 hindmost.listen()
 from mpi4py import MPI
-from hindmost.harness.recorder import loop
+from hindmost.harness import own_loop
 from hindmost.harness.recorder.library import load
 from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
@@ -104,7 +104,7 @@ def test_more_requests_than_the_table_holds(recorded: Recorded) -> None:
 
 
 LONG = """
-loop.MOST_RECORDS = 105
+own_loop.MOST_RECORDS = 105
 with hindmost.record("long.h5", comm) as recorder:
     for _ in range(40):
         with recorder.iteration():

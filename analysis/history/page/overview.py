@@ -24,15 +24,14 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
-from hindmost.analysis.runs.finding import MOST_SHOWN
+from hindmost.analysis.runs.finding import MAX_SHOWN
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS
-from hindmost.models.significance import p_words
-from hindmost.text import capital, percent, quantity, signed_percent
+from hindmost.text import capital, p_words, percent, quantity, signed_percent
 
 HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
 
@@ -50,7 +49,7 @@ def leading_charts(study: HistoryStudy) -> list[Widget]:
     )
     return [
         Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
-        for number, name in enumerate(list(series)[:MOST_SHOWN])
+        for number, name in enumerate(list(series)[:MAX_SHOWN])
     ]
 
 

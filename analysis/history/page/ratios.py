@@ -12,9 +12,9 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.regime_statistics import five
 from hindmost.analysis.history.pairing import FEWEST, by_key, means
-from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
 from hindmost.analysis.history.study import threads
+from hindmost.models.inference import LEVEL
 
 MOST_PAIRS = 2000
 """Most pairs whose ratios a page contains: some seconds of computation."""

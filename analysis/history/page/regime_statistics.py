@@ -9,6 +9,7 @@ import numpy as np
 
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.models.changepoint import Regime
+from hindmost.models.inference import student
 
 SHOWN_LEVELS = (0.90, 0.99)
 
@@ -43,10 +44,7 @@ def mean_interval(regime: Regime, level: float, shown: float) -> list[float]:
     It is symmetric in the logarithm. Its width follows from Student's law with the regime's degrees
     of freedom, which take serial correlation into account, as the detection's width does.
     """
-    from scipy.special import stdtrit
-
-    ends = stdtrit(regime.freedom, [0.5 + 0.5 * shown, 0.5 + 0.5 * level])
-    wider = float(ends[0] / ends[1])
+    wider = student(regime.freedom, shown) / student(regime.freedom, level)
     low, high = (math.log(end) for end in regime.interval)  # their product may overflow
     middle, reach = 0.5 * (low + high), wider * 0.5 * (high - low)
     return [five(float(np.exp(end))) for end in (middle - reach, middle + reach)]

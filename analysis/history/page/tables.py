@@ -31,8 +31,7 @@ from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.detection import WARN
-from hindmost.models.significance import p_number
-from hindmost.text import counted, percent, signed_percent
+from hindmost.text import counted, p_number, percent, signed_percent
 
 
 def summary(study: HistoryStudy) -> list[Part]:

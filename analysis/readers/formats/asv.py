@@ -45,7 +45,7 @@ KINDS = {
 }
 """Timer and unit by how the name of a benchmark begins."""
 
-MOST_COMBINATIONS = 10_000
+MAX_COMBINATIONS = 10_000
 """Of parameters, of a benchmark that failed as a whole: no list of results says how many."""
 
 COMMIT_NAME = re.compile(r"[0-9a-f]{7,40}-.*\.json$")
@@ -122,7 +122,7 @@ def _benchmark(
     parameters = [_listed(each) for each in _listed(columns.get("params"))]
     combinations = math.prod(map(len, parameters))
     results = columns.get("result")
-    if results is None and combinations <= MOST_COMBINATIONS:
+    if results is None and combinations <= MAX_COMBINATIONS:
         results = [None] * combinations
     elif not isinstance(results, list):
         results = [results]

@@ -435,7 +435,7 @@ VERSION = "4"
 ZIP = b"PK\x03\x04"
 VERSION_3 = b"EXTRAP_EXPERIMENT"
 """In the binary files of Extra-P 3, after six bytes."""
-MOST_UNPACKED = 1 << 28
+MAX_UNPACKED = 1 << 28
 """Bytes of a member of an archive, unpacked."""
 NPY: Any = npy_format
 """Its functions have no types."""
@@ -448,10 +448,10 @@ NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 def unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return the contents of a member of an archive."""
     with archive.open(name) as packed:
-        data = packed.read(MOST_UNPACKED + 1)
-    if len(data) > MOST_UNPACKED:
+        data = packed.read(MAX_UNPACKED + 1)
+    if len(data) > MAX_UNPACKED:
         raise DataError(
-            f"{archive.filename}: {name} has more than {MOST_UNPACKED:,} bytes; at most that many "
+            f"{archive.filename}: {name} has more than {MAX_UNPACKED:,} bytes; at most that many "
             "are read. Save fewer kernels or metrics."
         )
     return data

@@ -17,7 +17,7 @@ from pathlib import Path
 from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.blocks import MOST_VALUES
+from hindmost.models.simulation.blocks import MAX_VALUES
 from hindmost.models.simulation.messages import (
     ANY,
     NOBODY,
@@ -366,9 +366,9 @@ def read_smpi_trace(path: Path, flops_per_s: float | None) -> MessageProgram:
     for number, file in enumerate(files):
         for line, words in numbered(file):
             count += 1
-            if count > MOST_VALUES:
+            if count > MAX_VALUES:
                 raise DataError(
-                    f"{path} has over {MOST_VALUES:,} actions, which replays hold in memory. "
+                    f"{path} has over {MAX_VALUES:,} actions, which replays hold in memory. "
                     "Trace fewer iterations."
                 )
             rank = rank_of(file, line, words, ranks)

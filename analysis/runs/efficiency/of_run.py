@@ -11,7 +11,7 @@ from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import counts_cells
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
@@ -177,7 +177,7 @@ def quick_efficiencies(run: Run) -> Efficiencies | None:
         return efficiencies_of(run).whole
     if run.reduced:  # read from profiles
         return compute(run).whole
-    if run.bodies * run.header.ranks > MOST_IN_MEMORY:
+    if run.bodies * run.header.ranks > MAX_IN_MEMORY:
         return None
     few = run.has("event_work") and np.prod(run.shape("event_work")) <= FEW_EVENTS
     return compute(run, windows=1, split=bool(few)).whole

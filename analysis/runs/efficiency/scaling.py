@@ -24,6 +24,7 @@ from hindmost.analysis.runs.over_ranks import (
     several_ranks,
 )
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.inference import repeats_words
 from hindmost.models.ranks.efficiencies import (
     OUTSIDE,
     PARTS,
@@ -31,7 +32,6 @@ from hindmost.models.ranks.efficiencies import (
     Computation,
     ComputationScaling,
 )
-from hindmost.models.significance import repeats_words
 from hindmost.records import to_document
 from hindmost.text import counted, percent
 

@@ -22,7 +22,7 @@ POINTS = 400
 HEADROOM = 0.1
 """Above the highest bin, for each word of the legend."""
 JOHNSON_SU = "Johnson SU"
-MOST_WITH_LAWS = 0.9
+SHOWN_WITH_LAWS = 0.9
 """Share of the times that a figure of laws shows."""
 
 
@@ -171,7 +171,7 @@ def laws_over_each_other(
     UsageError
         More samples than colours and dashes can distinguish.
     """
-    alone = histograms(samples, title=title, what=what, shown=MOST_WITH_LAWS)
+    alone = histograms(samples, title=title, what=what, shown=SHOWN_WITH_LAWS)
     both = 2 * len(samples) <= len(LINES)
     every = np.concatenate([sample.times.ravel() for sample in samples])
     series: list[Series] = []

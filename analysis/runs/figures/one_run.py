@@ -24,7 +24,7 @@ from hindmost.analysis.runs.figures.times import (
     time_in_cycle,
     time_per_rank,
 )
-from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
+from hindmost.analysis.runs.model_input import MAX_IN_MEMORY, solve_times
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.stretches import stretches_of
@@ -102,9 +102,9 @@ def refuse_large(run: Run) -> None:
     UsageError
         It does.
     """
-    if run.bodies * run.columns > MOST_IN_MEMORY:
+    if run.bodies * run.columns > MAX_IN_MEMORY:
         raise UsageError(
-            f"{run.path} has more than {MOST_IN_MEMORY:,} times of iterations, too many for this "
+            f"{run.path} has more than {MAX_IN_MEMORY:,} times of iterations, too many for this "
             "figure; --figure own-work shows their distribution, --figure map all of them."
         )
 

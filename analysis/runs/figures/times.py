@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series
-from hindmost.analysis.show.heat_map import LEAST_RANGE, MOST_ROWS
+from hindmost.analysis.show.heat_map import MAX_ROWS, MIN_RANGE
 from hindmost.text import unit_for
 
 BAND = (0.05, 0.95)
@@ -105,7 +105,7 @@ def time_per_rank(
     )
     low = min(float(each.y.min()) for each in series)
     high = max(float(each.y.max()) for each in series)
-    room = ROOM * max(high - low, (LEAST_RANGE - 1.0) * high)
+    room = ROOM * max(high - low, (MIN_RANGE - 1.0) * high)
     return Chart(
         title=title,
         x=Quantity("rank"),
@@ -156,7 +156,7 @@ def stacked_shares(
         Where the ranks of each host begin.
     """
     length = next(iter(sums.values())).size
-    factor = -(-length // MOST_ROWS)
+    factor = -(-length // MAX_ROWS)
     starts = np.arange(0, length, factor)
     pooled = {name: np.add.reduceat(times, starts) for name, times in in_order(sums).items()}
     whole = np.sum(list(pooled.values()), axis=0)

@@ -24,7 +24,7 @@ from hindmost.harness.adaptive.physics.flow import LEVELS, State
 
 AllSum = Callable[[NDArray[Any]], NDArray[Any]]
 """Sums float64 arrays over all ranks, in place."""
-MOST_ITERATIONS = 10_000
+MAX_ITERATIONS = 10_000
 
 
 class Conduction:
@@ -126,7 +126,7 @@ class Conduction:
         p[:] = 0.0
         s[:] = 0.0
         alpha = beta = before = 0.0
-        for iteration in range(MOST_ITERATIONS):
+        for iteration in range(MAX_ITERATIONS):
             self._fill(self._u)
             loops.product(*self.faces, capacity, u, w)
             size, curvature = self._dots(r, w, u)

@@ -17,7 +17,7 @@ WEIGHT = 910.0 * KILOGRAM / METRE**3 * 9.81 * METRE / SECOND**2
 """rho g."""
 HARDNESS = (1e-16 / PASCAL**3 / YEAR) ** (-1.0 / 3.0)
 """B = A^(-1/3)."""
-LEAST_STRAIN = 0.5 * (1e-5 / YEAR) ** 2
+MIN_STRAIN = 0.5 * (1e-5 / YEAR) ** 2
 """eps."""
 LENGTH = 10_000.0 * METRE
 """Of the domain, in x and in y."""
@@ -216,7 +216,7 @@ def element_terms(
     (u_x, u_y, u_z), (v_x, v_y, v_z) = np.moveaxis(flow, (2, 3), (0, 1))
     shear = u_y + v_x
     strain = u_x**2 + v_y**2 + u_x * v_y + 0.25 * (shear**2 + u_z**2 + v_z**2)
-    viscosity = 0.5 * HARDNESS * (LEAST_STRAIN + strain) ** (-1.0 / 3.0)
+    viscosity = 0.5 * HARDNESS * (MIN_STRAIN + strain) ** (-1.0 / 3.0)
     weight = volume * viscosity / WEIGHT
 
     # K_uu = eta (4 phi_x N_x + phi_y N_y + phi_z N_z) and so on, summed over the Gauss points.
@@ -244,7 +244,7 @@ def element_terms(
     residual = np.einsum("eq,eqnc->enc", weight, met)
     residual[:, :, 0] += driving * np.einsum("eq,qn->en", volume, PHI)
     # d gamma / d u(N) is half the stress that N meets; d eta / d gamma = -eta / (3 (eps + gamma)).
-    bend = -weight / (3.0 * (LEAST_STRAIN + strain))
+    bend = -weight / (3.0 * (MIN_STRAIN + strain))
     left = (bend[:, :, None, None] * met).reshape(elements, 8, 16)
     right = 0.5 * met.reshape(elements, 8, 16)
     change = np.matmul(left.transpose(0, 2, 1), right)

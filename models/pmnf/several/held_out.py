@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.several.averaging import lacking_together
 from hindmost.models.pmnf.several.changes import fit_part
-from hindmost.models.results import LEVEL
 from hindmost.text import percent
 
 LEAST_ROOM = 0.003

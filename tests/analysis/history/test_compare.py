@@ -16,21 +16,21 @@ from tests.conftest import run_values
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.pairing import pair_series
-from hindmost.analysis.history.ratio import (
-    Estimate,
-    Ratio,
-    adjust,
-    mean_of,
-    paired_ratio,
-    ratio_of,
-    welch_freedom,
-)
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.repetitions import OF_FEW, summarise
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.inference import (
+    Estimate,
+    Ratio,
+    holm,
+    mean_of,
+    paired_ratio,
+    ratio_of,
+    welch_freedom,
+)
 from hindmost.records import to_document
 
 
@@ -83,9 +83,9 @@ def test_correlation_in_time_is_not_taken_for_certainty() -> None:
 
 
 def test_p_values_are_adjusted_as_holm_does() -> None:
-    assert adjust([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert adjust([]) == []
-    assert adjust([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
 def test_the_same_nights_are_paired() -> None:
@@ -307,7 +307,7 @@ def test_rates_are_worse_and_better_in_the_summary() -> None:
 
 TRIALS = 3000
 NOISE = 0.02
-LEVEL = "hindmost.analysis.history.ratio.LEVEL"
+LEVEL = "hindmost.models.inference.LEVEL"
 
 
 def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float) -> float:

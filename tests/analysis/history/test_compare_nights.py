@@ -20,10 +20,10 @@ from tests.analysis.history.planted import (
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.pairing import pair_series
-from hindmost.analysis.history.ratio import paired_ratio
 from hindmost.analysis.history.ratio_history import ratio_history
 from hindmost.cli import main
 from hindmost.errors import DataError
+from hindmost.models.inference import paired_ratio
 from hindmost.records import to_document
 
 LAST = date(2026, 11, 20)

@@ -193,8 +193,8 @@ def test_every_number_that_two_verbs_print_is_one(
         )  # fmt: skip
         for fact in each["facts"]:
             if fact["quantity"] == "Unequal work":
-                number = int(fact["subject"].removeprefix("rank "))
-                put(each["file"], "facts", culprit=number, cost=fact["cost_s"])
+                rank = int(fact["subject"].removeprefix("rank "))
+                put(each["file"], "facts", culprit=rank, cost=fact["cost_s"])
                 put(each["file"], "facts", share=fact["share"])
     for each in (run for program in show["programs"] for run in program["runs"]):
         lost_s = each["imbalance"] * each["solve_time_s"]

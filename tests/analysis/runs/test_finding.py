@@ -137,7 +137,7 @@ def test_a_run_without_findings_has_no_cautions(tmp_path: Path, header: Header, 
 def test_a_large_file_is_not_read_for_a_glance(
     doubtful: Path, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "MOST_IN_MEMORY", 10)
+    monkeypatch.setattr(check, "MAX_IN_MEMORY", 10)
     monkeypatch.setattr(check, "read_body_times", lambda *_, **__: pytest.fail("it was read"))
     text = told("show", doubtful)
     assert "the slowest iteration alone takes 8" in text

@@ -28,7 +28,7 @@ ITERATIONS, RANKS = 210, 3
 def run(tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a run that is read in blocks of 16 iterations, and whose maps have few columns."""
     monkeypatch.setattr(reader, "BLOCK_BYTES", 16 * 8 * RANKS)
-    monkeypatch.setattr(maps, "MOST_COLUMNS", 30)
+    monkeypatch.setattr(maps, "MAX_COLUMNS", 30)
     values = run_values(iterations=ITERATIONS, ranks=RANKS, restart=10, seed=1)
     return open_run(write_whole(tmp_path, header, values))
 
@@ -50,7 +50,7 @@ def test_blocks_give_what_the_whole_run_gives(run: Run, place: int | None) -> No
 def test_charts_of_every_time_of_a_large_run_name_those_that_show_it(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(one_run, "MOST_IN_MEMORY", 300)
+    monkeypatch.setattr(one_run, "MAX_IN_MEMORY", 300)
     for make in (one_run.make_histogram, one_run.make_cycle):
         with pytest.raises(UsageError, match=r"more than 300 times .*--figure own-work"):
             make(run, FigureChoice())

@@ -24,7 +24,7 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of
+from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of, work_in
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.analysis.show.phrases import text
@@ -160,8 +160,9 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     before = "between left in step (a.c:20) and sum in step (a.c:30)"
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
-    where, share = place_of_extra(stretches_of(run), 2)
-    assert (where, round(share, 3)) == (before, 1.0)
+    stretches = stretches_of(run)
+    where, share = place_of_extra(stretches, work_in(stretches, quickest=False), 2)
+    assert (str(where), round(share, 3)) == (before, 1.0)
     assert growth_of_work(run, stretches_of(run)) is None
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
@@ -333,7 +334,7 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert place_of_extra((), 0) == ("", 0.0)
+    assert place_of_extra((), (), 0) == (None, 0.0)
     assert growth_of_work(run, ()) is None
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())

@@ -135,8 +135,8 @@ def test_a_report_reads_a_large_run_once(
     read: Counter[tuple[str, int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(verb, "MOST_IN_MEMORY", 300)  # no models are fitted to it
-    monkeypatch.setattr(gains, "MOST_EVENTS", 300)  # nor is it replayed
+    monkeypatch.setattr(verb, "MAX_IN_MEMORY", 300)  # no models are fitted to it
+    monkeypatch.setattr(gains, "MAX_EVENTS", 300)  # nor is it replayed
     assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     middle = ROWS * (ITERATIONS // ROWS // 2)
     assert read["start", middle] == 1

@@ -52,6 +52,6 @@ def test_bad_windows_are_refused(run_file: Path, words: list[str], message: str)
 
 
 def test_large_traces_are_refused(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_file, "MOST_EVENTS", 10)
+    monkeypatch.setattr(trace_file, "MAX_EVENTS", 10)
     with pytest.raises(UsageError, match="Give a smaller --window"):
         trace_file.trace_of(open_run(run_file), slice(0, 40))

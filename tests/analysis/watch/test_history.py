@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.analysis.watch.feeds import MS, RANKS, frame, head
 
-from hindmost.analysis.watch.feed_history import MOST_FRAMES, FeedHistory, merged
+from hindmost.analysis.watch.feed_history import MAX_FRAMES, FeedHistory, merged
 
 
 def history(frames: list[dict[str, Any]], iterations: int = 100_000) -> FeedHistory:
@@ -29,9 +29,9 @@ def test_the_rank_with_most_work_is_hindmost() -> None:
 
 
 def test_old_frames_are_merged_and_nothing_is_lost() -> None:
-    many = 3 * MOST_FRAMES + 7
+    many = 3 * MAX_FRAMES + 7
     told = history([frame(n, last=n % RANKS) for n in range(many)])
-    assert MOST_FRAMES // 2 < len(told.frames) <= MOST_FRAMES
+    assert MAX_FRAMES // 2 < len(told.frames) <= MAX_FRAMES
     assert sum(sum(each["bins"]) for each in told.frames) == many * 100 * RANKS
     assert sum(each["window_ns"] for each in told.frames) == many * 10 * MS * RANKS
     assert sum(sum(each["phase_ns"]) for each in told.frames) == many * 10 * MS * RANKS

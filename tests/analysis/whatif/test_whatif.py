@@ -152,7 +152,7 @@ def test_every_run_has_the_answers_whatever_its_size(
     loop: bool,
 ) -> None:
     """Only a report leaves out large runs. A loop that is no solver has no pipelined partner."""
-    monkeypatch.setattr("hindmost.analysis.whatif.gains.MOST_EVENTS", 10)
+    monkeypatch.setattr("hindmost.analysis.whatif.gains.MAX_EVENTS", 10)
     named = replace(header, solver="loop" if loop else "minres")
     values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
     printed = said(capsys, write_whole(tmp_path, named, values))

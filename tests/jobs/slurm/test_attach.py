@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,45 @@ def test_mpiexec_starts_attach_on_every_rank(slurm: Cluster, tmp_path: Path) -> 
     mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
     runs, _ = batch(tmp_path, f"{mpiexec} -n 2 {HINDMOST} attach --out runs -- {solves} well")
     assert sum(run.header.spec["attached"]["solves"] for run in runs) == 3
+
+
+def test_a_site_records_the_jobs_that_ask_for_it(
+    slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its prolog of tasks and its epilog of jobs; its folder has the finding."""
+    scripts, recorders = tmp_path / "always-on", tmp_path / "recorders"
+    shutil.copytree(ROOT / "packaging" / "always-on", scripts)
+    for script in scripts.glob("slurm-*.sh"):  # adapted, as a site does
+        text = script.read_text().replace("/opt/hindmost/bin/hindmost", str(HINDMOST))
+        script.write_text(text.replace("/opt/hindmost/always-on", str(scripts)))
+    build = (HINDMOST, "doctor", "--build-recorders", recorders, "--mpicc", mpich / "mpicc")
+    subprocess.run(build, check=True, timeout=120)
+    monkeypatch.chdir(tmp_path)
+    conf = slurm.folder / "slurm.conf"
+    before = conf.read_text()
+    conf.write_text(
+        f"{before}TaskProlog={scripts}/slurm-task-prolog.sh\nEpilog={scripts}/slurm-epilog.sh\n"
+    )
+    slurm.call("scontrol", "reconfigure")
+    try:
+        lines = (
+            f"export HINDMOST_COMMAND={HINDMOST} HINDMOST_RECORDERS={recorders}",
+            f"HINDMOST=1 srun --mpi=pmi2 {loop} header",
+            f"srun --mpi=pmi2 {loop} header",
+        )
+        id = submit(tmp_path / "job", "\n".join(lines), *TWO_NODES)
+        assert wait([id], 120.0)[id].state is JobState.COMPLETED
+        folder = tmp_path / f"hindmost-{id}"
+        deadline = time.monotonic() + 60.0
+        while not (finding := text_of(folder)) and time.monotonic() < deadline:
+            time.sleep(0.5)
+    finally:
+        conf.write_text(before)
+        slurm.call("scontrol", "reconfigure")
+    assert [path.name for path in folder.glob("*.h5")] == ["loop-loop-p2-0.h5"]
+    assert "19 iterations of its loop" in finding
+
+
+def text_of(folder: Path) -> str:
+    path = folder / "finding.txt"
+    return path.read_text() if path.exists() else ""

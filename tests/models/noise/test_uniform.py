@@ -208,7 +208,7 @@ def test_ranks_of_unlike_law_are_told_apart_in_spite_of_correlation() -> None:
 def test_of_many_ranks_some_are_compared_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hindmost.models.noise.kolmogorov.MOST_VALUES", 50 * 50 * 49 // 2)
+    monkeypatch.setattr("hindmost.models.noise.kolmogorov.MAX_VALUES", 50 * 50 * 49 // 2)
     times = correlated(0.0, (50, 400), seed=6)
     comparison = compare_ranks(times)
     assert comparison.pairs == 49 * 48 // 2

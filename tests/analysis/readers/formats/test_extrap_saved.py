@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, data: bytes, words: s
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extrap, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(extrap, "MAX_UNPACKED", 1 << 20)
     data = archive({"experiment.json": b" " * (1 << 24)})
     assert len(data) < 1 << 15
     with pytest.raises(DataError, match="has more than 1,048,576 bytes"):

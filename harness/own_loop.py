@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.arguments import (
     checked_name,
@@ -34,8 +35,10 @@ from hindmost.harness.recorder.arguments import (
     refuse_different,
 )
 from hindmost.harness.recorder.bodies import WHOLE, Spans, bodies_of_loop
+from hindmost.harness.recorder.call_contexts import NotedContexts
 from hindmost.harness.recorder.library import (
     MOST_RECORDS,
+    NOTED,
     NS,
     RECORD,
     TOUCHED_RECORDS,
@@ -47,6 +50,7 @@ from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.contexts import CallContexts, merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
@@ -95,6 +99,7 @@ class LoopRecorder:
         self._names: dict[str, None] = dict.fromkeys(PHASES)
         self._library: Any = None
         self._records: LoopRecords | None = None
+        self._contexts: NotedContexts | None = None
         self.why_not = ""
         if communicator is not None:
             self._library, self.why_not = load_if_possible()
@@ -184,6 +189,7 @@ class LoopRecorder:
         if self.mpi_seen and self._library:
             self._state = State(self._library)
             self._records = LoopRecords(self._library, self._state)
+            self._contexts = NotedContexts(self._library, MOST_RECORDS)
             self._library.hindmost_count_memory(None, 0)
             self._library.hindmost_activity_memory(None, 0, 0)
             self._library.hindmost_arm(self._communicator.py2f())
@@ -200,6 +206,8 @@ class LoopRecorder:
         self._stretch.end()
         if self.mpi_seen and self._library:
             self._library.hindmost_disarm()
+        if self._contexts is not None:
+            self._contexts.end()
         failed = first_failed(self._communicator, error)
         if failed is not None:
             if error is None:
@@ -215,8 +223,9 @@ class LoopRecorder:
         agreed = AgreedIterations.of(notes.numbers, notes.raised, self._started, communicator)
         why, kept = agreed.why_missing, agreed.kept
         calls, lost = no_records(), 0
+        where = self._where()
         if self._records is not None:
-            calls, lost = self._records.calls(), self._records.lost
+            calls, lost = self._records.calls(where), self._records.lost
         if lost := communicator.allreduce(lost):
             until_ns = 1 << 63 if self._records is None else self._records.until_ns
             whole = notes.numbers[: bisect_right(notes.ends, until_ns)]
@@ -234,7 +243,7 @@ class LoopRecorder:
         # Phases of all ranks, in the order in which they first came.
         every = communicator.allgather(list(self._names))
         names = list(dict.fromkeys(name for own in every for name in own))[len(PHASES) :]
-        run = self._rank_run(recording, kept, names)
+        run = self._rank_run(recording, kept, names, where)
         lacks = {"failure": why} if why else {}
         write_run_as(self._name, self._header(kept.size, lacks, lost), [[run]], communicator)
 
@@ -253,7 +262,20 @@ class LoopRecorder:
             "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
         }
 
-    def _rank_run(self, recording: Recording, kept: NDArray[np.intp], names: list[str]) -> RankRun:
+    def _where(self) -> CommonContexts | None:
+        """Return where the calls of the loop come from; None if some rank does not know it."""
+        known = self._contexts is not None and self._contexts.known
+        if not all(self._communicator.allgather(known)) or self._contexts is None:
+            return None
+        return CommonContexts.of(self._contexts, self._communicator)
+
+    def _rank_run(
+        self,
+        recording: Recording,
+        kept: NDArray[np.intp],
+        names: list[str],
+        where: CommonContexts | None,
+    ) -> RankRun:
         """Return what this rank recorded.
 
         Parameters
@@ -262,6 +284,7 @@ class LoopRecorder:
             Iterations that all ranks finished.
         names : list of str
             The program's own phases, those of all ranks.
+        where : CommonContexts or None
         """
         notes = self._notes
         regions = np.array(notes.regions, np.int64).reshape(-1, 2)
@@ -275,7 +298,11 @@ class LoopRecorder:
                 bodies = replace(bodies, events=None, events_left_out=why_not)
         if not self._with_mpi:
             bodies = replace(bodies, events_left_out="")
-        return rank_run([recording], bodies, incoming=sent)
+        more: dict[str, Any] = {}
+        if where is not None:
+            shared = where.contexts if self._communicator.rank == 0 else None
+            more = {"contexts": shared, "polls_by_context": where.polls}
+        return rank_run([recording], bodies, incoming=sent, **more)
 
     def _header(self, iterations: int, lacks: Json, lost: int) -> Header:
         return self._origins.header(
@@ -415,6 +442,55 @@ def done_by_all(iterations: Sequence[int], begun: int, communicator: Any) -> NDA
     return np.flatnonzero(counted_on_ranks(iterations, begun, communicator) == communicator.size)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonContexts:
+    """Where the calls of a loop come from, the same on all ranks.
+
+    Attributes
+    ----------
+    contexts : CallContexts
+        Of all ranks.
+    own : uint32 array, shape (record,)
+        Context of each record of this rank, by its own number; as many as there is room for.
+    numbers : uint32 array, shape (context,)
+        The number of each of these in `contexts`.
+    functions : int array, shape (context,)
+        The number of the function that makes their calls.
+    polls : int64 array, shape (context,)
+        Of `contexts`: calls of this rank that found nothing.
+    """
+
+    contexts: CallContexts
+    own: NDArray[np.uint32]
+    numbers: NDArray[np.uint32]
+    functions: NDArray[np.intp]
+    polls: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, noted: NotedContexts, communicator: Any) -> CommonContexts:
+        """Return those of all ranks, from what each has noted; collective."""
+        mine = noted.contexts()
+        table, (numbers,) = merged_over(communicator, [mine])
+        contexts = on_root(communicator, lambda: with_places(table))
+        polls = np.bincount(numbers, noted.polls(), contexts.count).astype(np.int64)
+        return cls(
+            contexts=contexts,
+            own=noted.numbers,
+            numbers=numbers,
+            functions=np.unique(mine.callers, return_inverse=True)[1],
+            polls=polls,
+        )
+
+    def noted(self, records: NDArray[np.void]) -> NDArray[np.void]:
+        """Return the first records with their contexts: shape (record,), of type `NOTED`."""
+        found = np.empty(records.size, NOTED)
+        for name in RECORD.names or ():
+            found[name] = records[name]
+        own = self.own[: records.size]
+        found["context"], found["function"] = self.numbers[own], self.functions[own]
+        return found
+
+
 class LoopRecords:
     """Collects what the recorder notes of a loop, from arming to disarming."""
 
@@ -434,9 +510,11 @@ class LoopRecords:
         """When the last record before these ended."""
         return int(self._memory["end_ns"][-1]) if self.lost else (1 << 63) - 1
 
-    def calls(self) -> NDArray[np.void]:
+    def calls(self, where: CommonContexts | None) -> NDArray[np.void]:
         """Return the MPI calls of the loop, after it: structured array, shape (call,)."""
         records = self._memory[: int(self._state["seen"])]
+        if where is not None:
+            records = where.noted(records)
         calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
         return calls
 

@@ -1,0 +1,85 @@
+"""How the OpenMP threads of the ranks share the work, by samples of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.runs.finding import WORTH_SAYING, Topic
+from hindmost.analysis.runs.sampled import RunSamples
+from hindmost.analysis.show.facts import Fact, UnequalThreads
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.samples import SampleKind
+from hindmost.models.ranks.attribution import SURE, SURE_BY_TIMER
+from hindmost.models.ranks.teams import TeamImbalance, TeamWork
+
+
+def unequal_threads(run: Run) -> Iterator[Fact]:
+    """Yield what the threads of a rank lose by unequal work, of the rank that loses most."""
+    samples = RunSamples.of(run)
+    if samples is None or not samples.period_s > 0.0:
+        return
+    names, region = regions_of(samples)
+    sure = SURE_BY_TIMER if samples.by_timer else SURE
+    teams: list[TeamWork] = []
+    slow: list[tuple[float, int, TeamImbalance]] = []
+    for rank in range(run.columns):
+        mine = (samples.rank == rank) & (samples.kind == SampleKind.WORK)
+        team = TeamWork.of(samples.thread[mine], region[mine], samples.count[mine])
+        teams.append(team)
+        found = team.imbalance(sure)
+        if found is not None:
+            slow.append((found.lost * samples.period_s, rank, found))
+    if all(team.threads.size < 2 for team in teams):
+        return
+    lost_s, rank, worst = max(slow, default=(0.0, 0, None), key=lambda each: each[0])
+    share = lost_s / max(run.solve_time_s, 1e-300)
+    if worst is None or share < WORTH_SAYING:
+        lost_s, share, worst = 0.0, 0.0, None
+    where = "" if worst is None else names[worst.region]
+    if worst is not None:
+        thread = int(teams[rank].threads[worst.thread])
+        line = line_in(samples, region, rank, thread, worst.region)
+        where = line if line.startswith(f"{where} ") else f"{line}, in a region of {where}"
+    yield UnequalThreads(
+        quantity="Unequal threads",
+        subject="" if worst is None else f"rank {rank}",
+        cost_s=lost_s,
+        share=share,
+        where=where,
+        imbalance=worst,
+        threads=max(team.threads.size for team in teams),
+        efficiency=min(team.efficiency for team in teams),
+        serial_share=max(team.serial_share for team in teams if team.threads.size > 1),
+        basis=f"{int(samples.count.sum()):,} samples of all threads",
+        topics=(Topic.TIMES,),
+        files=(str(run.path),),
+    )
+
+
+def regions_of(samples: RunSamples) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the functions that OpenMP regions are in, and of each sample which, or -1."""
+    numbers: dict[tuple[str, str], int] = {}
+    names: list[str] = []
+    begin = np.append(0, samples.end)
+    of_stack = np.full(samples.end.size, -1)
+    for stack in np.flatnonzero(samples.region > 0):
+        place = samples.places[samples.place[begin[stack] + samples.region[stack] - 1]]
+        key = (place.function, place.file)
+        if key not in numbers:
+            names.append(place.function)
+        of_stack[stack] = numbers.setdefault(key, len(numbers))
+    return names, of_stack[samples.stack].astype(np.int64)
+
+
+def line_in(
+    samples: RunSamples, region: NDArray[np.int64], rank: int, thread: int, chosen: int
+) -> str:
+    """Return the place where a thread is most in a region."""
+    mine = (samples.rank == rank) & (samples.thread == thread) & (region == chosen)
+    mine &= samples.kind == SampleKind.WORK
+    inner = samples.place[np.append(0, samples.end)[samples.stack[mine]]]
+    counts = np.bincount(inner, samples.count[mine])
+    return str(samples.places[int(counts.argmax())])

@@ -1,0 +1,298 @@
+"""The samples that a rank wrote, and the functions that they were taken in."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from hindmost.harness.attach.odd_numbers import usable
+from hindmost.harness.attach.raw import Frame, RawRank, Span, array_of, contexts_of, json_at
+from hindmost.harness.loops.names import Place, lines_of, of_function
+from hindmost.harness.recorder.library import NS
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
+from hindmost.harness.runfile.samples import CodePlace, CodeStack, RankSamples, SampleKind
+from hindmost.printable import printable
+
+PAIR = np.dtype([("before", "<u4"), ("chain", "<u4"), ("flags", "<u4"), ("ready", "<u4")])
+ENTRY = np.dtype([("passed_us", "<u2"), ("pair", "<u2")])
+HEAD = struct.Struct("<qqII")
+"""Of the samples of a thread: when the first was taken and the thread's processor time so far, both
+in nanoseconds, the thread's number, and the samples for which there was no room."""
+GAP = 0xFFFF
+"""In place of a pair: so many times 2^16 microseconds pass."""
+IN_MPI = 1
+"""Flag of a pair."""
+TABLES = (Frame.SAMPLE_PLACES, Frame.SAMPLE_CHAIN_ENDS, Frame.SAMPLE_CHAINS)
+SYSTEM = re.compile(
+    r"^(ld-linux.*|linux-vdso.*|lib(c|m|mvec|pthread|dl|rt|gcc_s|stdc\+\+|gfortran|quadmath|util)"
+    r"[-.][^/]*)$"
+)
+OPENMP = re.compile(r"^lib(gomp|omp|iomp5)[-.][^/]*$")
+COPIES = re.compile(
+    r"\.(_omp_fn\.\d+|constprop\.\d+|isra\.\d+|part\.\d+|cold|lto_priv\.\d+|localalias)(?=\.|$)"
+)
+"""What compilers append to the names of parts and copies of a function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampler:
+    """What a rank says of its samples.
+
+    Attributes
+    ----------
+    mechanism : str
+        ``event``: of perf; ``timer``: of processor time; ``none``.
+    why_none : str
+        Why there are none; empty if there are.
+    period_ns : int
+        Processor time from one to the next, on average.
+    cost_ns : float
+        Processor time of one; 0 if it was not measured.
+    """
+
+    mechanism: Literal["event", "timer", "none"] = "none"
+    why_none: str = ""
+    period_ns: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
+    cost_ns: Annotated[float, Meta(ge=0)] = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSamples:
+    """The samples of a thread.
+
+    Attributes
+    ----------
+    time_ns : int64 array, shape (sample,)
+        On the rank's clock.
+    pair : int64 array, shape (sample,)
+    cpu_ns : int
+        Processor time of the thread until the last of them was written.
+    lost : int
+    """
+
+    time_ns: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    cpu_ns: int
+    lost: int
+
+
+def sampler_of(raw: RawRank) -> Sampler:
+    """Return what a rank says of its samples last."""
+    said = raw.noted.get(Frame.SAMPLER, [])
+    return usable(Sampler, json_at(raw.file.data, said[-1]), []) if said else Sampler()
+
+
+def threads_of(raw: RawRank) -> dict[int, ThreadSamples]:
+    """Return the samples of each thread of a rank, by its number; the recorded thread has 0."""
+    parts: dict[int, list[ThreadSamples]] = {}
+    for span in raw.noted.get(Frame.SAMPLES, []):
+        if span.count >= HEAD.size:
+            number, part = thread_part(raw, span)
+            parts.setdefault(number, []).append(part)
+    return {
+        number: ThreadSamples(
+            time_ns=np.concatenate([each.time_ns for each in of_thread]),
+            pair=np.concatenate([each.pair for each in of_thread]),
+            cpu_ns=max(each.cpu_ns for each in of_thread),
+            lost=sum(each.lost for each in of_thread),
+        )
+        for number, of_thread in sorted(parts.items())
+    }
+
+
+def thread_part(raw: RawRank, span: Span) -> tuple[int, ThreadSamples]:
+    """Return the number of a thread, and those of its samples that one frame has."""
+    begin_ns, cpu_ns, number, lost = HEAD.unpack_from(raw.file.data, span.offset)
+    count = (span.count - HEAD.size) // ENTRY.itemsize
+    entries = np.frombuffer(raw.file.data, ENTRY, count, span.offset + HEAD.size)
+    passed = entries["passed_us"].astype(np.int64)
+    is_gap = entries["pair"] == GAP
+    passed[is_gap] <<= 16
+    time_ns = begin_ns + 1000 * np.cumsum(passed)
+    return number, ThreadSamples(
+        time_ns=time_ns[~is_gap],
+        pair=entries["pair"][~is_gap].astype(np.int64),
+        cpu_ns=max(cpu_ns, 0),
+        lost=lost,
+    )
+
+
+def samples_of(
+    raw: RawRank,
+    sections_ns: Sequence[tuple[int, int]],
+    numbers: NDArray[np.uint32],
+    count_of_contexts: int,
+    names: StackNames,
+) -> RankSamples | None:
+    """Return the samples that a rank took in some sections; None if it was not asked for any.
+
+    Parameters
+    ----------
+    sections_ns : sequence of tuple of int
+        Begin and end of each, on the rank's clock.
+    numbers : uint32 array, shape (context,)
+        The number in the run of each call context of the rank.
+    count_of_contexts : int
+        Of the run.
+    names : StackNames
+    """
+    sampler = sampler_of(raw)
+    if not raw.noted.get(Frame.SAMPLER):
+        return None
+    contexts = contexts_of(raw.file.data, raw.noted, [], TABLES)
+    spans = raw.noted.get(Frame.SAMPLE_PAIRS, [])
+    pairs = np.concatenate(
+        [np.zeros(1, PAIR)]  # of samples for which there was no room in a table
+        + [
+            np.frombuffer(raw.file.data, PAIR, span.count // PAIR.itemsize, span.offset)
+            for span in spans
+        ]
+    )
+    threads = threads_of(raw)
+    found: list[NDArray[np.int64]] = []
+    for number, thread in threads.items():
+        inside = np.zeros(thread.time_ns.size, bool)
+        for begin_ns, end_ns in sections_ns:
+            inside |= (thread.time_ns >= begin_ns) & (thread.time_ns < end_ns)
+        pair = thread.pair[inside & (thread.pair < pairs.size)]
+        counts = np.bincount(pair, minlength=pairs.size)
+        (there,) = np.nonzero(counts)
+        found.append(np.stack([np.full(there.size, number), there, counts[there]]))
+    thread_of, pair_of, count = np.concatenate([np.zeros((3, 0), np.int64), *found], axis=1)
+    before = pairs["before"][pair_of].astype(np.int64)
+    before = np.where(before < numbers.size, before, 0)
+    chain = pairs["chain"][pair_of].astype(np.int64)
+    chain = np.where(chain < contexts.count, chain, 0)
+    used, stack = np.unique(chain, return_inverse=True)
+    named = names.of(contexts, used)
+    kind = np.array([each[1] for each in named], np.uint8)[stack]
+    kind[(pairs["flags"][pair_of] & IN_MPI) > 0] = SampleKind.MPI
+    return RankSamples(
+        period_s=sampler.period_ns * NS if sampler.mechanism != "none" else 0.0,
+        thread=thread_of,
+        context=numbers[before].astype(np.int64) if numbers.size else before * 0,
+        stack=stack.astype(np.int64),
+        count=count,
+        kind=kind,
+        stacks=tuple(each[0] for each in named),
+        threads=np.array(list(threads), np.int64),
+        thread_s=np.array([each.cpu_ns * NS for each in threads.values()], np.float64),
+        lost=sum(each.lost for each in threads.values()),
+        context_s=context_times(raw, numbers, count_of_contexts),
+        mechanism=sampler.mechanism,
+        why_none=sampler.why_none,
+        cost_s=sampler.cost_ns * NS,
+    )
+
+
+def context_times(raw: RawRank, numbers: NDArray[np.uint32], contexts: int) -> NDArray[np.float64]:
+    """Return the processor time from calls of each context of the run to the next ones."""
+    cpu_ns = array_of(raw.file.data, Frame.CONTEXT_CPU, raw.noted.get(Frame.CONTEXT_CPU, [])[-1:])
+    known = min(cpu_ns.size, numbers.size)
+    spent = np.maximum(cpu_ns[:known], 0) * NS
+    return np.bincount(numbers[:known], spent, contexts).astype(np.float64)
+
+
+@dataclass(slots=True)
+class StackNames:
+    """The functions and lines of addresses, each looked up once for all ranks of this process."""
+
+    _known: dict[Module, dict[int, tuple[Place, ...]]] = field(default_factory=dict)
+
+    def of(
+        self, contexts: CallContexts, chains: NDArray[np.int64]
+    ) -> list[tuple[CodeStack, SampleKind]]:
+        """Return the functions of some chains of return addresses, and what the thread did.
+
+        Parameters
+        ----------
+        chains : int64 array, shape (chain,)
+            Numbers of contexts, of which the innermost frame is the one that ran.
+        """
+        frames = sorted({int(at) for each in chains for at in contexts.chain(int(each))})
+        named = self._named(contexts, frames)
+        modules = [Path(each.path).name for each in contexts.modules]
+        return [self._stack(contexts, int(each), named, modules) for each in chains]
+
+    def _named(
+        self, contexts: CallContexts, frames: Sequence[int]
+    ) -> Mapping[int, tuple[CodePlace, ...]]:
+        """Return the functions of each frame, the innermost inlined one first."""
+        wanted: dict[int, set[int]] = {}
+        for frame in frames:
+            module, begin = int(contexts.module[frame]), int(contexts.function[frame])
+            if module >= 0:
+                address = int(contexts.offset[frame]) - 1
+                wanted.setdefault(module, set()).update((address, begin, max(begin - 1, 0)))
+        for module, addresses in wanted.items():
+            own = contexts.modules[module]
+            known = self._known.setdefault(own, {})
+            if new := sorted(addresses - known.keys()):
+                known |= lines_of(own, new)
+        return {frame: self._places(contexts, frame) for frame in frames}
+
+    def _places(self, contexts: CallContexts, frame: int) -> tuple[CodePlace, ...]:
+        """Return the functions of a frame, the innermost inlined one first."""
+        module, offset = int(contexts.module[frame]), int(contexts.offset[frame])
+        begin = int(contexts.function[frame])
+        if module == PYTHON:
+            code = contexts.codes[begin]
+            file = printable(Path(code.file).name)
+            return (CodePlace(printable(code.function), file, line_of(offset)),)
+        if module < 0:
+            return (CodePlace("code without a file"),)
+        own = contexts.modules[module]
+        known = self._known[own]
+        here, first, before = known[offset - 1], known[begin], known[max(begin - 1, 0)]
+        *inlined, outer = here
+        # The name of a function is that of its beginning: of other addresses it may lack its scope.
+        if first and begin and outer.line:
+            outer = Place(function=first[-1].function, file=outer.file, line=outer.line)
+        else:
+            outer = of_function(outer, before, own, begin or offset - 1)
+        return tuple(
+            CodePlace(COPIES.sub("", each.function), each.file, each.line)
+            for each in (*inlined, outer)
+        )
+
+    @staticmethod
+    def _stack(
+        contexts: CallContexts,
+        chain: int,
+        named: Mapping[int, tuple[CodePlace, ...]],
+        modules: Sequence[str],
+    ) -> tuple[CodeStack, SampleKind]:
+        """Return the functions of a chain without those of system libraries, and their kind."""
+        frames = [int(at) for at in contexts.chain(chain)[::-1]]
+        if not frames:
+            return CodeStack(), SampleKind.UNKNOWN
+        files = [
+            modules[module] if (module := int(contexts.module[at])) >= 0 else "" for at in frames
+        ]
+        is_openmp = [OPENMP.match(file) is not None for file in files]
+        # The runtime waits by functions of the C library, which are the innermost frames then.
+        outer = next((at for at, file in enumerate(files) if not SYSTEM.match(file)), 0)
+        own = [at for at, file in enumerate(files) if not is_openmp[at] and not SYSTEM.match(file)]
+        lines = [at for at in own if any(each.line for each in named[frames[at]])]
+        first = (lines or own or [len(frames)])[0]
+        own = [at for at in own if at >= first]
+        runtime = next(
+            (at for at, here in enumerate(is_openmp) if here and at > first), len(frames)
+        )
+        places = [named[frames[at]] for at in own]
+        region = sum(len(named[frames[at]]) for at in own if at < runtime)
+        stack = CodeStack(
+            places=tuple(place for each in places for place in each),
+            region=region if runtime < len(frames) else 0,
+        )
+        if is_openmp[outer]:
+            return stack, SampleKind.OPENMP
+        return stack, SampleKind.WORK if stack.places else SampleKind.UNKNOWN

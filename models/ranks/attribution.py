@@ -1,0 +1,196 @@
+"""Where in the code the extra processor time of a rank lies, by samples of it and of the others.
+
+Processor times are exact; samples only divide them. A function's time on the rank is T p, on the
+others T' q, with p and q its shares of the samples, which are binomial. Its share of the extra time
+is (T p - T' q) / (T - T'). Where times are not known, the samples' own numbers stand for them,
+which are Poisson's. With a function's usual share s of an iteration and the extra e, both shares of
+an iteration's time, z standard deviations need about N = z^2 (2 s + e) / e^2 samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NAMED = 0.75
+"""Share of the extra time that the innermost function must have that is named."""
+SURE, SURE_BY_TIMER = 4.0, 5.0
+"""Standard deviations from which on it is named; timers of the kernel's tick beat with programs."""
+INTERVAL = 2.0
+"""Half the width of intervals, in standard deviations."""
+FEW = 5
+"""Samples below which a function is no candidate."""
+WHOLE, PART = 0.9, 0.1
+"""Usual shares of a stretch: of a function that is nearly all of it, and of one that is a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """Samples of one rank and of the others in a stretch, those that are equal counted.
+
+    Attributes
+    ----------
+    own, others : int64 array, shape (stack,)
+        Samples in each stack: of the rank, and of all others together.
+    own_s, others_s : float
+        Exact processor time of the rank, and that of one other rank (the median); NaN where they
+        are not known.
+    ranks : int
+        How many others there are.
+    end : int64 array, shape (stack,)
+        Where the places of each stack end in `place`; those of the next begin there.
+    place : int64 array, shape (frame,)
+        The stacks one after the other, each from the innermost place on.
+    function : int64 array, shape (place,)
+        The function of each place, from 0.
+    sure : float
+        Standard deviations from which on a function is named.
+    """
+
+    own: NDArray[np.int64]
+    others: NDArray[np.int64]
+    own_s: float
+    others_s: float
+    ranks: int
+    end: NDArray[np.int64]
+    place: NDArray[np.int64]
+    function: NDArray[np.int64]
+    sure: float = SURE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """The function that has the extra time of a rank.
+
+    Attributes
+    ----------
+    function : int
+        -1 if the rank has no extra time in the samples.
+    place : int
+        Where in it most of that is.
+    share, deviation : float
+        Of the extra time, and its standard deviation.
+    usual : float
+        The function's share of the others' time in the stretch.
+    is_alike : bool
+        Whether it is nearly all of the stretch, and parts of it have more time as well.
+    samples : int
+        Of the rank in the stretch.
+    needed : int
+        Samples of the rank that would do.
+    sure : bool
+        Whether there are enough.
+    """
+
+    function: int = -1
+    place: int = -1
+    share: float = 0.0
+    deviation: float = np.inf
+    usual: float = 0.0
+    is_alike: bool = False
+    samples: int = 0
+    needed: int = 0
+    sure: bool = False
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Within which the share is, with 95 % confidence; it is a share of a whole."""
+        low, high = self.share - INTERVAL * self.deviation, self.share + INTERVAL * self.deviation
+        return float(np.clip(low, 0.0, 1.0)), float(np.clip(high, 0.0, 1.0))
+
+
+def attribute(samples: Sampled) -> Attribution:
+    """Return the innermost function, inlined ones too, that has `NAMED` of the extra time."""
+    own, others = int(samples.own.sum()), int(samples.others.sum())
+    stack = np.repeat(np.arange(samples.end.size), np.diff(samples.end, prepend=0))
+    depth = np.arange(samples.place.size) - np.append(0, samples.end)[stack]
+    functions = samples.function[samples.place]
+    # Of each stack and function once: the innermost place of a function that calls itself.
+    order = np.lexsort((depth, functions, stack))
+    first = np.ones(order.size, bool)
+    first[1:] = (np.diff(stack[order]) != 0) | (np.diff(functions[order]) != 0)
+    once = order[first]
+    stack, depth, functions = stack[once], depth[once], functions[once]
+    places = samples.place[once]
+    count = int(samples.function.max(initial=-1)) + 1
+    mine, theirs = (
+        np.bincount(functions, each[stack], count).astype(np.float64)
+        for each in (samples.own, samples.others)
+    )
+    share, deviation = shares(samples, mine, theirs)
+    weight = samples.own[stack] + samples.others[stack]
+    mean_depth = np.bincount(functions, weight * depth, count) / np.maximum(mine + theirs, 1)
+    candidates = np.flatnonzero(mine + theirs >= FEW)
+    if not candidates.size or not np.isfinite(share[candidates]).all():
+        return Attribution(samples=own)
+    most = min(float(share[candidates].max()), 1.0)
+    if most <= 0.0:
+        return Attribution(samples=own)
+    # Chance may take from a function's share what it needs to be named; its callers are sure then.
+    margin = np.where(share >= samples.sure * deviation, deviation, 0.0)
+    holding = candidates[(share + margin)[candidates] >= NAMED * most]
+    chosen = int(holding[np.argmin(mean_depth[holding])])
+    usual = theirs / max(others, 1)
+    inner = candidates[mean_depth[candidates] < mean_depth[chosen]]
+    inner = inner[(usual[inner] >= PART) & (usual[inner] < WHOLE)]
+    is_alike = bool(usual[chosen] >= WHOLE and inner.size)
+    if is_alike:
+        best = int(inner[share[inner].argmax()])
+        if share[best] + INTERVAL * deviation[best] >= NAMED * most:  # it may have all of it
+            chosen, is_alike = best, False
+    in_it = functions == chosen
+    at, which = np.unique(places[in_it], return_inverse=True)
+    of_place = [
+        np.bincount(which, values[stack[in_it]], at.size).astype(np.float64)
+        for values in (samples.own, samples.others)
+    ]
+    of_lines, _ = shares(samples, *of_place)
+    needed = int(np.ceil(own * min((samples.sure * float(deviation[chosen])) ** 2, 1e6)))
+    return Attribution(
+        function=chosen,
+        place=int(at[of_lines.argmax()]),
+        share=float(share[chosen]),
+        deviation=float(deviation[chosen]),
+        usual=float(usual[chosen]),
+        is_alike=is_alike,
+        samples=own,
+        needed=max(needed, 1),
+        sure=bool(share[chosen] >= samples.sure * deviation[chosen]),
+    )
+
+
+def shares(
+    samples: Sampled, mine: NDArray[np.float64], theirs: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the shares of the extra time that parts of the samples have, and their deviations.
+
+    Parameters
+    ----------
+    mine, theirs : float64 array, shape (part,)
+        Samples of the rank and of the others in each.
+    """
+    own, others = max(int(samples.own.sum()), 1), max(int(samples.others.sum()), 1)
+    if np.isfinite(samples.own_s + samples.others_s):
+        extra = samples.own_s - samples.others_s
+        p, q = mine / own, theirs / others
+        parts = samples.own_s * p - samples.others_s * q
+        # A share of all samples or of none is not known exactly either: one sample more or less.
+        of_own, of_others = (
+            time_s**2 * np.maximum(part * (1.0 - part), 1.0 / size) / size
+            for time_s, part, size in (
+                (samples.own_s, p, own),
+                (samples.others_s, q, others),
+            )
+        )
+        deviation = np.sqrt(of_own + of_others)
+    else:
+        ranks = max(samples.ranks, 1)
+        extra = own - others / ranks
+        parts = mine - theirs / ranks
+        deviation = np.sqrt(mine + theirs / ranks**2 + 1.0)
+    if not extra > 0.0:
+        nothing = np.zeros(mine.size)
+        return nothing, np.full(mine.size, np.inf)
+    return parts / extra, deviation / extra
