@@ -37,6 +37,7 @@
 #   make bench-nights-why  50 regressions put into nights of a program: are kind and place named (FOLDER keeps the runs;
 #                          15 min)
 #   make bench-time-left   jobs that stop before their limit, replayed on series of known laws (RUNS="RUN.h5 ...")
+#   make bench-stop-in-time  jobs of a private Slurm that are told to stop before their limit (half an hour)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
@@ -218,6 +219,9 @@ bench-adaptive: setup-demo
 
 bench-time-left: setup-demo
 	@$(BIN)/python -m benchmarks.time_left $(RUNS)
+
+bench-stop-in-time: setup-slurm
+	@$(BIN)/python -m benchmarks.stop_in_time slurm
 
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py

@@ -19,7 +19,7 @@ from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.raw_program import RankFacts
 from hindmost.harness.attach.sections import Matched, SectionFacts
-from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_norms
+from hindmost.harness.krylov.recorded import CommonMarks, RankMarks, SolveMarks, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import EventsInParts
@@ -228,27 +228,32 @@ def agreed_on_solve(
     parts, cut = section.parts, not section.whole
     solver = solver_named(parts[0].facts.type)
 
-    def marks_of(rank: int) -> tuple[int, SolveMarks, bool]:
+    @blocks.once
+    def marks_on(rank: int) -> tuple[int, RankMarks, bool]:
         recording = recorded(rank)
         count = parts[rank].facts.iterations
         count = recording.iterations if count < 0 else count
-        marks = SolveMarks.of(recording, solver, count, lost=cut)
+        marks = RankMarks.of(recording, solver, count, lost=cut)
         return count, marks, recording.activity_ns.size > 0
 
-    counts, every, has_activities = zip(*blocks.of_all(FINDING, marks_of), strict=True)
+    def said(rank: int) -> tuple[int, SolveMarks, bool]:
+        count, marks, has_activities = marks_on(rank)
+        return count, marks.said, has_activities
+
+    counts, every, has_activities = zip(*blocks.of_all(FINDING, said), strict=True)
     if not cut and not any(count > 0 for count in counts):
         return none_of(parts)
     try:
         common = CommonMarks.of(every, solver, counts[0], lost=cut)
     except UnknownPatternError:
         return none_of(parts, "no iteration of it is whole on all ranks")
-    shapes = set(blocks.of_all(FINDING, lambda rank: common.shape(recorded(rank))))
+    shapes = set(blocks.of_all(FINDING, lambda rank: common.shape(marks_on(rank)[1])))
     if None in shapes or len(shapes) > 1:
         return none_of(parts, "its ranks recorded different iterations")
 
     def found_on(rank: int) -> RankBodies:
         recording = recorded(rank)
-        bodies = common.bodies(recording)
+        bodies = common.bodies(recording, marks_on.take(rank)[1])
         norms = residual_norms(bodies, history_of(own(rank), recording))
         bodies = replace(bodies, residual_norm=norms)
         return bodies if all(has_activities) else without_activities(bodies)

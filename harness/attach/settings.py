@@ -28,6 +28,8 @@ from hindmost.text import choose
 NONLINEAR_EVENT = "SNESSolve"
 TIME_STEP_EVENT = "TSStep"
 DEFAULT_MEMORY = "256MB"
+BUDGET_BYTES = 64 * 1000**2
+"""For the calls of a loop on each rank; of those beyond it sums are kept."""
 FIND = "auto"
 """Of ``--iterate-at``: record all calls, and find the loop that iterates."""
 LAWS = {
@@ -62,6 +64,8 @@ class AttachRequest:
         has neither.
     memory : str
         Memory for records on each rank, as ``256MB``.
+    all_calls : bool
+        Keep all calls of a loop, however many there are.
     inject : str
         Law of noise to inject into what is recorded; empty for none.
     seed : int
@@ -79,6 +83,7 @@ class AttachRequest:
     most: int | None = None
     iterate_at: str = ""
     memory: str = DEFAULT_MEMORY
+    all_calls: bool = False
     inject: str = ""
     seed: int = 0
     most_seconds: float | None = None
@@ -100,7 +105,10 @@ class AttachRequest:
         for option, count in (("every", self.every), ("most", self.most)):
             if count is not None and count < 1:
                 raise UsageError(f"--{option} {count}: give a number of at least 1.")
-        lines = [f"out {self.out.resolve()}", f"memory {memory_bytes(self.memory)}"]
+        memory = memory_bytes(self.memory)
+        lines = [f"out {self.out.resolve()}", f"memory {memory}"]
+        if not self.all_calls:
+            lines.append(f"budget {min(memory, BUDGET_BYTES)}")
         if self.only is not None:
             lines.append(f"only {self.only}")
         lines.append(f"every {self.every}")

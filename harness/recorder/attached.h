@@ -26,6 +26,7 @@ static struct attached {
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, max_ns; /* most_ns: 0: no limit */
+  int64_t budget; /* records of a loop that are kept; 0: all */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t samples_a_second; /* 0: as many as cost little */
   int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
@@ -38,7 +39,7 @@ static struct attached {
   char *injected; /* the law of injected noise */
   int marking_call; /* at which iterations end, and of these each Nth; NO_CALL, FIND_CALL */
   int64_t marking_nth;
-  const char *pairs_path; /* see pairs.h; NULL: there is none */
+  const char *pages; /* the folder of the pages of ranks (pairs.h); NULL: there is none */
   int has_petsc;
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */

@@ -35,12 +35,14 @@ static void read_activity(char *value) {
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
+  else if (!strcmp(key, "pages")) attached.pages = strdup(value);
   else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most_ns")) attached.max_ns = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
+  else if (!strcmp(key, "budget")) attached.budget = strtoll(value, NULL, 10) / (int64_t)(sizeof(struct record) + sizeof(uint32_t));
   else if (!strcmp(key, "iterate")) attached.marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "unless_marked")) attached.unless_marked = 1, attached.marking_call = FIND_CALL;
   else if (!strcmp(key, "nth")) attached.marking_nth = strtoll(value, NULL, 10);

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.attributes import Json, read_summary
-from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES, sum_of_phases
+from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES, SUMMED, sum_of_phases
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
@@ -34,6 +34,7 @@ from hindmost.harness.runfile.schema import (
     VERSION,
     Variable,
 )
+from hindmost.models.events import EventKind
 from hindmost.parsing import shown
 from hindmost.records import RecordError, check_version
 from hindmost.text import choose, percent, seconds
@@ -291,6 +292,15 @@ class Run:
     def solve_time_s(self) -> float:
         """Time of the solve, the maximum over ranks, in seconds."""
         return float(self.variable("every_solve_time" if self.reduced else "solve_time").max())
+
+    @property
+    def summed(self) -> int:
+        """Iterations in which some rank's calls are known by sums only."""
+        if self.header.spec.get("events_left_out") != SUMMED:
+            return 0
+        if not self.has("event_kind"):
+            return self.bodies
+        return int(np.count_nonzero(self.variable("event_kind")[:, 0] == EventKind.UNKNOWN))
 
     @property
     def of_program(self) -> str:
