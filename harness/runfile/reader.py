@@ -333,8 +333,9 @@ class Run:
         if name not in self.activities:
             if not self.activities:
                 raise DataError(
-                    f"{self.path} has no activities: only 'hindmost run --activities' and "
-                    "record_ksp(..., activities=True) record them."
+                    f"{self.path} has no activities: only solves of PETSc that 'hindmost attach', "
+                    "'hindmost run --activities' or record_ksp(..., activities=True) record have "
+                    "them."
                 )
             raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}.")
         with self.reading() as file:
