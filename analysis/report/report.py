@@ -305,6 +305,7 @@ def section(
     pictures = [
         *run_chart(figure_named("work"), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
+        *run_chart(figure_named("time-left"), middle, ranks, numbers, opens),
     ]
     efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
     parts: list[Part] = [

@@ -7,6 +7,7 @@ from functools import partial
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import RunFigure
+from hindmost.analysis.runs.figures.time_left import make_time_left
 
 RUN_FIGURES = (
     RunFigure(
@@ -191,6 +192,14 @@ RUN_FIGURES = (
         "if the same ranks have more work in a whole window, serialisation if different ranks have "
         "in turn, transfer if messages take time or ranks lose their core during them.",
         make=one_run.make_efficiencies,
+    ),
+    RunFigure(
+        name="time-left",
+        heading="The time until the limit",
+        summary="iterations until the limit of 'attach --stop-before', and their bound",
+        caption="Iterations of the slowest rank until the limit of the job. The band reaches from "
+        "the median of the last iterations to what the next one may take, as known at that time.",
+        make=make_time_left,
     ),
 )
 

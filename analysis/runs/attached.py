@@ -34,6 +34,7 @@ from hindmost.analysis.show.phrases import (
 )
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.time_left import time_use_of
 from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import over_others
 from hindmost.models.ranks.efficiencies import OUTSIDE
@@ -148,11 +149,13 @@ class AttachedRun:
         return [
             *([[Sentence(self.why_incomplete())]] if not self.run.header.complete else []),
             [Sentence(self.what())],
+            *([[Sentence(self.calls_kept())]] if self.run.summed else []),
             *([[Sentence(text, OTHERS)] for text in self.other_loops()] if self.alone else []),
             self.where(),
             *([[Sentence(self.nobody())]] if self.nobody() else []),
             *(sentences(fact) for fact in self.facts),
             *([[Sentence(text)] for text in (*self.counted_work(), *self.inner())]),
+            *([[Sentence(self.time_use())]] if self.time_use() else []),
             [Sentence(self.next())],
         ]
 
@@ -170,6 +173,14 @@ class AttachedRun:
     def why_incomplete(self) -> str:
         """Say that this is not all of it, and why."""
         return f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."
+
+    def calls_kept(self) -> str:
+        """Say of how many iterations all calls are known."""
+        summed, bodies = self.run.summed, self.run.bodies
+        return (
+            f"Calls are known one by one in {bodies - summed:,} of {counted(bodies, 'iteration')}, "
+            "by sums in the others (attach --all keeps all)."
+        )
 
     def what(self) -> str:
         """Say how much there is of what."""
@@ -279,6 +290,11 @@ class AttachedRun:
             if each["seconds"] >= MATTERS * whole
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
+
+    def time_use(self) -> str:
+        """Say how the time until the limit was used; empty if there was none."""
+        use = time_use_of(self.attached)
+        return "" if use is None or use.limit_s is None else use.ending()
 
     def next(self) -> str:
         """Say what to do next."""

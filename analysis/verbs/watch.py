@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 from hindmost.analysis.watch.feed_history import FeedHistory, poll
+from hindmost.analysis.watch.program import WatchedProgram, find_program
 from hindmost.analysis.watch.progress_text import ending, line
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.feed import FeedReader, find_feed
 from hindmost.output import is_terminal, warn, write_json, write_lines
 
@@ -21,6 +22,8 @@ examples:
   hindmost watch runs/ --web                      # prints a URL for a browser
   hindmost watch runs/ --web 8765
   hindmost watch runs/ --once --json
+  mpiexec -n 2 hindmost attach --out runs -- ./app &
+  hindmost watch runs/                            # iteration, rate, trend; time left until a limit
 
 Through an SSH tunnel: ssh -L 8765:127.0.0.1:8765 MACHINE, then open the address here. The run never
 waits for a viewer. Exit status: 0 the run ended, 1 it failed or died.
@@ -30,9 +33,13 @@ LINE_EVERY_S, SCREEN_EVERY_S = 1.0, 0.1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = "Show the progress of a run that was started with --live."
+    parser.description = (
+        "Show the progress of an attached program, or of a run that was started with --live."
+    )
     parser.epilog = EXAMPLES
-    parser.add_argument("run", type=Path, help="a feed (NAME.live.jsonl), or its folder")
+    parser.add_argument(
+        "run", type=Path, help="a feed (NAME.live.jsonl), or the folder of run files"
+    )
     parser.add_argument("--once", action="store_true", help="print the progress once and exit")
     parser.add_argument("--json", action="store_true", help="with --once: print JSON")
     parser.add_argument(
@@ -54,7 +61,13 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError("--web and --once exclude each other: a page is updated all the time.")
     if port is not None and not 0 <= port < 1 << 16:
         raise UsageError(f"--web {port}: a port is a number from 0 to {2**16 - 1}.")
-    path = find_feed(arguments.run)
+    program = find_program(arguments.run)
+    path = feed_or_none(arguments.run) if program is not None else find_feed(arguments.run)
+    if program is not None and (path is None or path.stat().st_mtime < program.noted_s()):
+        if port is not None:
+            raise UsageError("--web shows runs of 'hindmost run --live'; omit it for a program.")
+        return watch_program(program, once=arguments.once, as_json=arguments.json)
+    assert path is not None
     if port is not None:
         return serve(path, port)
     with FeedReader(path) as reader:
@@ -66,6 +79,37 @@ def perform(arguments: argparse.Namespace) -> int:
         else:
             show_lines(history, reader)
         return status_of(history)
+
+
+def feed_or_none(path: Path) -> Path | None:
+    """Return the feed for a path; None if there is none."""
+    try:
+        return find_feed(path)
+    except DataError:
+        return None
+
+
+def watch_program(program: WatchedProgram, *, once: bool, as_json: bool) -> int:
+    """Watch an attached program until it has ended."""
+    if once:
+        use = program.look()
+        if as_json:
+            write_json(None, program=program.name, time=use, more=use.more, trend=use.trend)
+        else:
+            is_running = use.status is None and not program.is_dead()
+            write_lines(program.line(use) if is_running else program.ending(use))
+    elif is_terminal():
+        from rich.live import Live
+
+        from hindmost.analysis.show.terminal import new_console
+
+        with Live(console=new_console(), auto_refresh=False) as live:
+            use = program.follow(lambda text: live.update(text, refresh=True))
+        write_lines(program.ending(use))
+    else:
+        use = program.follow(lambda text: write_lines(text, flush=True))
+        write_lines(program.ending(use))
+    return int(bool(use.status) or program.is_dead())
 
 
 def status_of(history: FeedHistory) -> int:

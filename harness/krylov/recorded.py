@@ -79,10 +79,10 @@ class RecordedSolve:
             Records were lost before one body was whole.
         """
         lost = communicator.allreduce(recording.lost)
-        marks = SolveMarks.of(recording, solver, iterations, lost=lost > 0)
-        every = communicator.allgather(marks)
+        marks = RankMarks.of(recording, solver, iterations, lost=lost > 0)
+        every = communicator.allgather(marks.said)
         common = CommonMarks.of(every, solver, iterations, lost=lost > 0)
-        bodies, generic = common.bodies(recording), common.generic
+        bodies, generic = common.bodies(recording, marks), common.generic
         apart = bool(generic) and not lost and bodies.duration.size != iterations
         return cls(
             rank=rank_run(
@@ -119,8 +119,31 @@ class SolveMarks:
     bodies: int
     generic: int
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankMarks:
+    """The marks of a solve on one rank.
+
+    Attributes
+    ----------
+    pattern, generic : Marked or None
+        Between which the bodies lie by the solver's pattern, and as of any solver; None if they are
+        not found.
+    instant_ns : int64 array, shape (mark,), nanoseconds
+    lost : bool
+        Whether this rank lost records.
+    said : SolveMarks
+        What other ranks have to know of them.
+    """
+
+    pattern: Marked | None
+    generic: Marked | None
+    instant_ns: NDArray[np.int64]
+    lost: bool
+    said: SolveMarks
+
     @classmethod
-    def of(cls, recording: Recording, solver: Solver, iterations: int, *, lost: bool) -> SolveMarks:
+    def of(cls, recording: Recording, solver: Solver, iterations: int, *, lost: bool) -> RankMarks:
         """Look at the marks of a rank.
 
         Parameters
@@ -130,13 +153,13 @@ class SolveMarks:
         lost : bool
             Whether any rank lost records.
         """
-        bodies, generic = 0, generic_marked(recording)
+        bodies, pattern, generic = 0, None, generic_marked(recording)
         why = f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
         if solver.known:
             try:
-                found = find_marked(recording, solver.pattern, solver.name, cut=lost)
-                bodies, why = found.kind.size, ""
-                done = int(np.count_nonzero(found.kind != BodyKind.FILL))
+                pattern = find_marked(recording, solver.pattern, solver.name, cut=lost)
+                bodies, why = pattern.kind.size, ""
+                done = int(np.count_nonzero(pattern.kind != BodyKind.FILL))
                 # An iteration that finds that nothing is left to do counts for PETSc, though it
                 # ends nowhere; the last one of a cycle of GMRES is not always told to monitors.
                 if not lost and done not in (recording.iterations, iterations):
@@ -147,7 +170,13 @@ class SolveMarks:
             except UnknownPatternError as error:
                 why = str(error)
         count = int(not recording.lost) if generic is None else generic.kind.size
-        return cls(why=why, bodies=bodies, generic=count)
+        return cls(
+            pattern=pattern,
+            generic=generic,
+            instant_ns=recording.marks["begin_ns"],
+            lost=recording.lost > 0,
+            said=SolveMarks(why=why, bodies=bodies, generic=count),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,19 +228,15 @@ class CommonMarks:
             )
         return cls(solver=solver, generic=why, whole=whole)
 
-    def marked(self, recording: Recording) -> Marked | None:
+    def marked(self, marks: RankMarks) -> Marked | None:
         """Return between which marks of a rank bodies lie; None if the whole solve is one."""
-        if self.generic:
-            return generic_marked(recording)
-        solver, cut = self.solver, self.whole is not None
-        return find_marked(recording, solver.pattern, solver.name, cut=cut)
+        return marks.generic if self.generic else marks.pattern
 
-    def shape(self, recording: Recording) -> tuple[int, int] | None:
+    def shape(self, marks: RankMarks) -> tuple[int, int] | None:
         """Return how many bodies and restarts a rank has, None if not all bodies take time."""
-        found = self.marked(recording)
+        found, instant = self.marked(marks), marks.instant_ns
         if found is None:
-            return None if recording.lost else (1, 0)
-        instant = recording.marks["begin_ns"]
+            return None if marks.lost else (1, 0)
         spent = (instant[found.end] - instant[found.begin])[: self.whole]
         if not spent.size or (spent <= 0).any():
             return None
@@ -219,9 +244,9 @@ class CommonMarks:
             return spent.size, found.restart_begin.size
         return spent.size, int(np.count_nonzero(found.position[1 : spent.size] == 0))
 
-    def bodies(self, recording: Recording) -> RankBodies:
+    def bodies(self, recording: Recording, marks: RankMarks) -> RankBodies:
         """Return the bodies of a rank."""
-        found = self.marked(recording)
+        found = self.marked(marks)
         bodies = whole_solve(recording) if found is None else bodies_between(recording, found)
         return bodies if self.whole is None else bodies.first(self.whole)
 

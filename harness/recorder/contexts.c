@@ -182,11 +182,11 @@ static uint32_t find_context(const uint64_t *frame) {
 
 /* Another thread may hold the interpreter's lock while it waits for ours: that one is taken first. */
 static __attribute__((noinline)) uint32_t context_among_threads(const uint64_t *frame) {
-  const int gil = python.evaluates ? python.PyGILState_Ensure() : 0;
+  const int runs_python = python.evaluates && python.Py_IsInitialized(), gil = runs_python ? python.PyGILState_Ensure() : 0;
   lock_tables();
   const uint32_t number = find_context(frame);
   unlock_tables();
-  if (python.evaluates) python.PyGILState_Release(gil);
+  if (runs_python) python.PyGILState_Release(gil);
   return number;
 }
 

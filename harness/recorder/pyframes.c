@@ -11,7 +11,7 @@ static void find_python(void) {
 #define X(name, type, parameters) python.name = (type(*) parameters)dlsym(RTLD_DEFAULT, #name);
   PYTHON_FUNCTIONS(X)
 #undef X
-  if (!evaluates || !python.PyFrame_GetBack || !python.PyFrame_GetCode || !python.Py_GetVersion) return;
+  if (!evaluates || !python.PyFrame_GetBack || !python.PyFrame_GetCode || !python.Py_GetVersion || !python.Py_IsInitialized) return;
   sought.address = (uint64_t)evaluates;
   dl_iterate_phdr(note_module, &sought);
   python.base = sought.base;
@@ -75,6 +75,7 @@ static int is_entry(const char *frame) {
 }
 
 static int python_frames(uint32_t places[], uint8_t entries[]) {
+  if (!python.Py_IsInitialized()) return 0; /* MPI_Finalize at the end of Python */
   int gil = python.PyGILState_Ensure(), count = 0;
   void *frame = python.PyEval_GetFrame(), *held = NULL;
   while (frame && count < MAX_DEPTH) {

@@ -8,7 +8,7 @@
   X(PyFrame_GetLineNumber, int, (void *)) X(PyFrame_GetLasti, int, (void *))                              \
   X(PyObject_GetAttrString, void *, (void *, const char *)) X(PyUnicode_AsUTF8, const char *, (void *))   \
   X(PyLong_AsLong, long, (void *)) X(PyErr_Clear, void, (void)) X(Py_IncRef, void, (void *))              \
-  X(Py_DecRef, void, (void *)) X(Py_GetVersion, const char *, (void))
+  X(Py_DecRef, void, (void *)) X(Py_GetVersion, const char *, (void)) X(Py_IsInitialized, int, (void))
 
 static struct python {
   void *evaluates; /* the function that runs Python's frames; NULL: there is no Python, or none that is known */

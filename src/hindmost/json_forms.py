@@ -53,6 +53,7 @@ from hindmost.analysis.whatif.gains import RunOutcome
 from hindmost.analysis.whatif.prediction import SolvePrediction
 from hindmost.analysis.whatif.traces import TraceReplay
 from hindmost.analysis.whatif.within import JobForecast
+from hindmost.harness.runfile.time_left import TimeUse
 from hindmost.harness.verbs.doctor import Diagnosis
 from hindmost.harness.verbs.predict_adaptive import MeshChoice
 from hindmost.jobs.collection import Collected
@@ -79,6 +80,12 @@ FORMS: dict[str, type | dict[str, Any]] = {
     },
     "check": {"findings": list[Finding]},
     "show --ranks": {"files": list[RankReport]},
+    "watch attached": {
+        "program": str,
+        "time": TimeUse,
+        "more": int | None,
+        "trend": float | None,
+    },
     "watch": {
         "head": dict[str, Any],
         "solve": dict[str, Any] | None,

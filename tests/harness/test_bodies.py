@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hindmost.harness.krylov.recorded import CommonMarks, residual_norms
+from hindmost.harness.krylov.recorded import CommonMarks, RankMarks, residual_norms
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.clock import own_clock
 from hindmost.harness.recorder.library import RECORD, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.models.events import EventKind
 
 CLASSES = (
@@ -86,8 +86,13 @@ TWO_CYCLES = recording(
 GMRES = CommonMarks(solver=SOLVERS["gmres"], generic="", whole=None)
 
 
+def gmres_bodies(of: Recording, how: CommonMarks = GMRES) -> RankBodies:
+    """Return the bodies of a solve by GMRES."""
+    return how.bodies(of, RankMarks.of(of, how.solver, of.iterations, lost=how.whole is not None))
+
+
 def test_phases_are_exclusive_and_sum_to_the_body() -> None:
-    bodies = GMRES.bodies(TWO_CYCLES)
+    bodies = gmres_bodies(TWO_CYCLES)
     np.testing.assert_allclose(bodies.duration, [1e-6, 0.5e-6, 1e-6])
     np.testing.assert_allclose(bodies.start, [0.5e-6, 1.5e-6, 3e-6])
     columns = {name: bodies.phase_duration[:, i] for i, name in enumerate(PHASES)}
@@ -100,14 +105,14 @@ def test_phases_are_exclusive_and_sum_to_the_body() -> None:
 
 
 def test_the_books_close() -> None:
-    bodies = GMRES.bodies(TWO_CYCLES)
+    bodies = gmres_bodies(TWO_CYCLES)
     parts = bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
     assert parts + bodies.lead_out_s == pytest.approx(bodies.solve_time_s, abs=1e-15)
     np.testing.assert_allclose(bodies.restart_duration, [1e-6])
 
 
 def test_the_first_bodies_close_their_books_too() -> None:
-    bodies = GMRES.bodies(TWO_CYCLES).first(2)
+    bodies = gmres_bodies(TWO_CYCLES).first(2)
     assert bodies.duration.size == 2
     assert bodies.restart_duration.size == 0
     parts = bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
@@ -146,13 +151,13 @@ TWO_BODIES = recording(
     ],
 )
 def test_every_body_has_the_norm_after_it(history: list[float], norms: list[float]) -> None:
-    bodies = GMRES.bodies(TWO_CYCLES)
+    bodies = gmres_bodies(TWO_CYCLES)
     found = residual_norms(bodies, np.array(history), iterations=3)
     np.testing.assert_array_equal(found, norms)
 
 
 def test_events_and_the_own_work_between_them() -> None:
-    bodies = GMRES.bodies(TWO_BODIES)
+    bodies = gmres_bodies(TWO_BODIES)
     events = bodies.events
     assert events is not None
     np.testing.assert_array_equal(
@@ -172,7 +177,7 @@ def test_events_and_the_own_work_between_them() -> None:
 def events_of(*calls: tuple[str, int, int]) -> list[tuple[EventKind, int, int]]:
     """Return kind, work and duration in nanoseconds of the events of one body from 1500 to 2010."""
     marked = [("N", 1500, 1500), *calls, ("O", 2000, 2000), ("N", 2100, 2100)]
-    events = GMRES.bodies(recording(*marked)).events
+    events = gmres_bodies(recording(*marked)).events
     assert events is not None
     rows = zip(events.kind[0], events.work[0], events.duration[0], strict=True)
     return [(EventKind(kind), round(w * 1e9), round(d * 1e9)) for kind, w, d in rows]
@@ -208,7 +213,7 @@ def test_bodies_may_have_any_number_of_events(count: int) -> None:
     calls = [("reduce", 10_000 + 10 * i, 10_005 + 10 * i) for i in range(count)]
     long = [("N", 2000, 2000), *calls, ("O", 90_000, 90_000), ("N", 91_000, 91_000)]
     short = [("reduce", 91_010, 91_020), ("O", 92_000, 92_000), ("N", 93_000, 93_000)]
-    found = GMRES.bodies(recording(*long, *short))
+    found = gmres_bodies(recording(*long, *short))
     assert found.events is not None
     assert found.events.kind.shape == (2, count)
     assert (found.events.kind[0] == REDUCE).all()
@@ -223,6 +228,6 @@ def test_why_there_are_no_events() -> None:
         marked = recording(
             ("N", 1500, 1500), (what, 1600, 1700), ("O", 2000, 2000), ("N", 2100, 2100)
         )
-        found = GMRES.bodies(marked)
+        found = gmres_bodies(marked)
         assert found.events is None
         assert found.events_left_out == why

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.harness.test_bodies import GMRES, recording
+from tests.harness.test_bodies import gmres_bodies, recording
 from tests.planned_noise import planned_ns
 
 from hindmost.errors import DataError, UsageError
@@ -196,7 +196,7 @@ def test_detours_are_a_phase_and_the_books_close() -> None:
     for place, begin, end in ((0, 1200, 1210), (3, 1800, 1850), (5, 2200, 2300), (9, 3100, 3130)):
         records[place] = (begin, end, DETOUR, 0, 0, 0, 0)
     disturbed = replace(plain, records=records, injecting=True)
-    before, after = (GMRES.bodies(each) for each in (plain, disturbed))
+    before, after = (gmres_bodies(each) for each in (plain, disturbed))
     assert after.phases == (*PHASES, INJECTED)
     assert after.injected is not None
     np.testing.assert_allclose(after.injected, [150e-9, 0.0])
@@ -218,7 +218,7 @@ def test_detours_are_a_phase_and_the_books_close() -> None:
 
 
 def test_a_run_without_noise_has_no_such_phase() -> None:
-    bodies = GMRES.bodies(recording(("N", 1100, 1100), ("O", 1200, 1200), ("N", 1500, 1500)))
+    bodies = gmres_bodies(recording(("N", 1100, 1100), ("O", 1200, 1200), ("N", 1500, 1500)))
     assert bodies.phases == PHASES
     assert bodies.injected is None
 

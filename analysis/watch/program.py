@@ -1,0 +1,108 @@
+"""An attached program while it runs, from what the process that watches it notes in its folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.errors import DataError
+from hindmost.harness.runfile.time_left import NOTE, TimeUse, read_time_use
+from hindmost.processes import how_ended
+from hindmost.text import duration
+
+LOOK_EVERY_S = 1.0
+SILENT_S, DEAD_S = 10.0, 60.0
+"""Notes come every second: from when on their absence is said, and nobody waits for another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedProgram:
+    """A program that is attached to, or was.
+
+    Attributes
+    ----------
+    folder : Path
+        Its raw folder.
+    """
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the program."""
+        return self.folder.stem.rpartition("-")[0] or self.folder.stem
+
+    def noted_s(self) -> float:
+        """Return when the last note was written; 0 if it is gone."""
+        try:
+            return (self.folder / NOTE).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def is_dead(self) -> bool:
+        """Tell whether there is a note, and it is too old for a program that runs."""
+        return 0.0 < self.noted_s() < time.time() - DEAD_S
+
+    def follow(self, show: Callable[[str], None]) -> TimeUse:
+        """Show how far the program is until it has ended.
+
+        Raises
+        ------
+        DataError
+            Nothing is known of it.
+        """
+        last = self.look()
+        while last.status is None and not self.is_dead():
+            show(self.line(last))
+            time.sleep(LOOK_EVERY_S)
+            use = read_time_use(self.folder)
+            if use is None:  # converted, and the folder removed
+                return last
+            last = use
+        return last
+
+    def look(self) -> TimeUse:
+        """Return what was noted last.
+
+        Raises
+        ------
+        DataError
+            The note is gone or damaged.
+        """
+        use = read_time_use(self.folder)
+        if use is None:
+            raise DataError(
+                f"{self.folder / NOTE} cannot be read: if the program has ended, its run file says "
+                "more: hindmost show."
+            )
+        return use
+
+    def line(self, use: TimeUse) -> str:
+        """Say how far the program is."""
+        silent_s = time.time() - self.noted_s()
+        silent = f" (no news for {duration(silent_s)})" if silent_s > SILENT_S else ""
+        return f"{self.name}: {use.progress()}{silent}"
+
+    def ending(self, use: TimeUse) -> str:
+        """Say how the program ended."""
+        if use.status is None:
+            if self.is_dead():
+                silent = duration(time.time() - self.noted_s())
+                return f"No news of {self.name} for {silent}: it was killed, or its disk hangs."
+            return f"{self.name} has ended; its run file says more."
+        used = f" {use.ending()}" if use.limit_s is not None else ""
+        return f"{self.name} {how_ended(use.status)} after {duration(use.at_s)}.{used}"
+
+
+def find_program(path: Path) -> WatchedProgram | None:
+    """Return the program that was noted last in a folder of run files, or in a raw folder itself.
+
+    None if there is none.
+    """
+    found = [
+        WatchedProgram(folder=note.parent)
+        for note in (*path.glob(NOTE), *path.glob(f"*.raw/{NOTE}"))
+    ]
+    return max(found, key=WatchedProgram.noted_s, default=None)
