@@ -18,6 +18,7 @@
 #                          costs them (wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-terms      SIGTERM 10,000 times to the recorder alone and 300 times to ranks: is anything lost (an hour)
+#   make bench-always-on   faults of a recorder that is in every job: does the program change (1,000 tries, 10 min)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -37,6 +38,7 @@
 #   make bench-nights-why  50 regressions put into nights of a program: are kind and place named (FOLDER keeps the runs;
 #                          15 min)
 #   make bench-time-left   jobs that stop before their limit, replayed on series of known laws (RUNS="RUN.h5 ...")
+#   make bench-stop-in-time  jobs of a private Slurm that are told to stop before their limit (half an hour)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
@@ -148,6 +150,9 @@ bench-attach: setup-demo
 bench-terms: setup-demo
 	@$(BIN)/python -m benchmarks.terms
 
+bench-always-on: setup-demo
+	@$(BIN)/python -m benchmarks.always_on
+
 bench-delays: setup-demo
 	@$(BIN)/python -m benchmarks.injected_delays
 
@@ -218,6 +223,9 @@ bench-adaptive: setup-demo
 
 bench-time-left: setup-demo
 	@$(BIN)/python -m benchmarks.time_left $(RUNS)
+
+bench-stop-in-time: setup-slurm
+	@$(BIN)/python -m benchmarks.stop_in_time slurm
 
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py

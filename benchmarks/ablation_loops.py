@@ -97,7 +97,16 @@ class Trace:
         for key, (parent, noted) in self.found.items():
             arrays = {name: np.array(each, np.int64) for name, each in noted.items()}
             seconds = seconds_of(arrays["enters"], arrays["leaves"], calls)
-            loops[key] = Loop(key=key, parent=parent, frames=(), **arrays, seconds=seconds)
+            loops[key] = Loop(
+                key=key,
+                parent=parent,
+                frames=(),
+                begins=arrays["begins"],
+                enters=arrays["enters"],
+                leaves=arrays["leaves"],
+                trips=arrays["trips"],
+                seconds=seconds,
+            )
         return calls, loops
 
 
@@ -315,7 +324,7 @@ def case_of(program: Callable[[Random, Trace], Truth], seed: int) -> Case:
 
     def case() -> Scores:
         seen = [
-            summaries_of(loops, signatures, calls, seconds, choice.LEAST_SHARE)
+            summaries_of(loops, signatures, calls, seconds, choice.MIN_SHARE)
             for calls, loops, signatures, seconds in ranks
         ]
         found = tuple(map(described, phases_of(choose(candidates_of(seen, slack)))))
@@ -414,7 +423,7 @@ RULES = (
     Mechanism(
         name="one loop, called from several places", patches=((choice, "_merged", each_for_itself),)
     ),
-    Mechanism(name="loops of at least 5 % of the time", patches=((choice, "LEAST_SHARE", 0.0),)),
+    Mechanism(name="loops of at least 5 % of the time", patches=((choice, "MIN_SHARE", 0.0),)),
     Mechanism(name="phases of at least 10 %", patches=((choice, "MIN_PHASE", 0.0),)),
 )
 

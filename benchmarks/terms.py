@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,20 +67,20 @@ def compiled_stub(folder: Path, *flags: str) -> Path:
     return program
 
 
-def settings_for(folder: Path, iterate_at: str) -> Path:
+def settings_for(folder: Path, **request: Any) -> Path:
     """Write the settings of a recorder that leaves its raw folders in one folder."""
     path = folder / "settings"
-    path.write_text(AttachRequest(out=folder / "out", iterate_at=iterate_at).text(None))
+    path.write_text(AttachRequest(out=folder / "out", **request).text(None))
     return path
 
 
-def start(program: Path, folder: Path, *words: str, iterate_at: str = "") -> subprocess.Popen[str]:
-    """Start the program with a new folder for what it leaves."""
+def start(program: Path, folder: Path, *words: str, **request: Any) -> subprocess.Popen[str]:
+    """Start the program with a new folder for what it leaves; see `AttachRequest`."""
     (folder / "out").mkdir(parents=True)
     (folder / "shared").write_bytes(bytes(SHARED.size))
     return subprocess.Popen(
         [program, folder / "shared", *words],
-        env={**os.environ, "HINDMOST_ATTACH": str(settings_for(folder, iterate_at))},
+        env={**os.environ, "HINDMOST_ATTACH": str(settings_for(folder, **request))},
         stderr=subprocess.PIPE,
         text=True,
     )

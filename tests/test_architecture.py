@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -86,3 +87,28 @@ def test_a_unit_of_the_recorder_includes_what_it_uses_of_units_below_it() -> Non
             if header != f"{path.stem}.h":
                 assert Path(header).stem in below, f"{path.name} includes {header}"
                 assert declared_names(RECORDER / header) & names, f"{path.name}: {header}"
+
+
+BANNED = ("MOST_", "LEAST_")
+"""Beginnings of names of limits: they are MAX_ and MIN_."""
+NOT_YET_RENAMED = ("harness/attach", "harness/recorder", "models/pmnf", "analysis/history")
+
+
+def test_limits_have_the_field_s_names() -> None:
+    paths = [
+        path
+        for folder in ("analysis", "harness", "jobs", "models", "src")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if not path.relative_to(ROOT).as_posix().startswith(NOT_YET_RENAMED)
+    ]
+    found = [
+        f"{path.relative_to(ROOT)}: {target.id}"
+        for path in paths
+        if not any(part.is_symlink() for part in path.parents)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.startswith(BANNED)
+    ]
+    assert not found
+    assert len(paths) > 300

@@ -269,7 +269,7 @@ def test_names_in_scaling_tables_do_nothing_to_a_terminal(tmp_path: Path, say: S
     ]
     path = tmp_path / "experiment.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
-    for form in ([], ["--python"], ["--json"], ["--expect", "1"]):
+    for form in ([], ["--json"], ["--expect", "1"]):
         status, out, errors = say("scale", path, *form)
         assert status in (0, 1), errors
         assert is_clean(out)

@@ -20,7 +20,7 @@ from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.noise.detours import (
-    LEAST_ITERATIONS,
+    MIN_ITERATIONS,
     DetourFamily,
     RankDetours,
     find_detours,
@@ -120,10 +120,10 @@ def detours_of(run: Run) -> RunDetours:
             "detours."
         )
     regular = np.flatnonzero(run.kind == BodyKind.REGULAR)
-    if regular.size < LEAST_ITERATIONS:
+    if regular.size < MIN_ITERATIONS:
         raise DataError(
             f"{run.path} has {counted(regular.size, 'regular iteration')}; detours are estimated "
-            f"from {LEAST_ITERATIONS} or more."
+            f"from {MIN_ITERATIONS} or more."
         )
     columns = np.unique(np.linspace(0, run.columns - 1, min(run.columns, MAX_RANKS)).astype(int))
     work, start = chosen(run, columns)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.event_chart import MAX_RANKS_OF_PATH, EventChart, PathPieces
-from hindmost.analysis.show.html_maps import MOST_CELLS
+from hindmost.analysis.show.html_maps import MAX_CELLS
 from hindmost.analysis.whatif.gains import remedies_of
 from hindmost.analysis.whatif.study import program_of
 from hindmost.harness.runfile.reader import Run
@@ -43,7 +43,7 @@ def event_window(run: Run, report: RankReport, first: int | None = None) -> Even
     passed, why_not = path_of(run)
     events = run.shape("event_kind")[1]
     names = (*run.phases, *run.activities)
-    room = max(MOST_CELLS // (columns.size * (2 * events + 2 + len(names))), 1)
+    room = max(MAX_CELLS // (columns.size * (2 * events + 2 + len(names))), 1)
     bodies = chosen_iterations(run, report, room, first)
     parts = [read(run, span, columns, passed) for span in spans(bodies)]
     starts = np.concatenate([each["start"] for each in parts])

@@ -149,6 +149,7 @@ class AttachedRun:
         return [
             *([[Sentence(self.why_incomplete())]] if not self.run.header.complete else []),
             [Sentence(self.what())],
+            *([[Sentence(self.calls_kept())]] if self.run.summed else []),
             *([[Sentence(text, OTHERS)] for text in self.other_loops()] if self.alone else []),
             self.where(),
             *([[Sentence(self.nobody())]] if self.nobody() else []),
@@ -172,6 +173,14 @@ class AttachedRun:
     def why_incomplete(self) -> str:
         """Say that this is not all of it, and why."""
         return f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."
+
+    def calls_kept(self) -> str:
+        """Say of how many iterations all calls are known."""
+        summed, bodies = self.run.summed, self.run.bodies
+        return (
+            f"Calls are known one by one in {bodies - summed:,} of {counted(bodies, 'iteration')}, "
+            "by sums in the others (attach --all keeps all)."
+        )
 
     def what(self) -> str:
         """Say how much there is of what."""

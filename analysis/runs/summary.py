@@ -75,6 +75,8 @@ class RunSummary:
         What an iteration of an attached loop is; see `Header`.
     injected : str
         Law of the noise that was injected; empty if there was none.
+    summed : int
+        Iterations of whose calls some rank kept sums only.
     origin : str
         ``measured``, ``simulated`` or ``synthetic``.
     links : list of LinkCost
@@ -121,6 +123,7 @@ class RunSummary:
     iteration_is: str = ""
     injected: str = ""
     origin: str = "measured"
+    summed: int = 0
     links: list[LinkCost] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
     facts: tuple[FactEntry, ...] = ()
@@ -193,8 +196,16 @@ class RunSummary:
             + (", simulated" if self.origin == "simulated" else ""),
             f"  {name}{seconds(self.solve_time_s)} for "
             f"{counted(self.iterations, 'iteration')}{of}: {recorded}",
+            *([self._kept_line()] if self.summed else []),
             cores,
         ]
+
+    def _kept_line(self) -> str:
+        full = self.bodies - self.summed
+        return (
+            f"  calls       known one by one in {full:,} of {counted(self.bodies, 'iteration')}, "
+            "by sums in the others ('attach --all' keeps all)"
+        )
 
     def _machine_lines(self) -> list[str]:
         """Say how the time divides, what was counted, and where it ran."""
@@ -317,6 +328,7 @@ def summarise_run(run: Run) -> RunSummary:
         iteration_is=header.iteration_is,
         injected=injected_noise(run),
         links=links_of(run),
+        summed=run.summed,
     )
 
 

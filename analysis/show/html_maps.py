@@ -15,7 +15,7 @@ from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
 from hindmost.text import seconds
 
-MOST_CELLS = 150_000
+MAX_CELLS = 150_000
 """Times of a map or a timeline on a page, each about a byte and a half."""
 MAX_ROWS = 256
 FAR_BEYOND = 1.5
@@ -85,7 +85,7 @@ def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) 
 def coarse_enough(heat_map: HeatMap) -> HeatMap:
     """Pool a map until it is small enough to travel."""
     rows = min(MAX_ROWS, heat_map.times.shape[1])
-    return heat_map.coarser(MOST_CELLS // rows, MAX_ROWS)
+    return heat_map.coarser(MAX_CELLS // rows, MAX_ROWS)
 
 
 def hex_colour(colour: NDArray[np.float64]) -> str:

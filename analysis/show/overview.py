@@ -19,7 +19,7 @@ GRADES: tuple[Grade, ...] = ("good", "fair", "poor")
 MARKS: dict[Grade, str] = {"good": "✓", "fair": "!", "poor": "✕"}
 MAX_SHOWN = 6
 """Statements that are not folded, and bars."""
-LEAST_SHARE = 0.0005
+MIN_SHARE = 0.0005
 """Of a bar, from which on a part is in the legend: less is written as 0.0 %."""
 
 
@@ -121,7 +121,7 @@ def overview_widget(
         seen={
             name: meaning
             for name, meaning in parts.items()
-            if any(bar.shares.get(name, 0.0) >= LEAST_SHARE for bar in shown)
+            if any(bar.shares.get(name, 0.0) >= MIN_SHARE for bar in shown)
         },
         longest_s=max((bar.whole_s for bar in shown), default=0.0),
         pictured=pictured,

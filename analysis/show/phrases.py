@@ -40,7 +40,7 @@ PLACES, CALLS, WAITS, OFTEN, OTHERS = 1, 2, 3, 4, 5
 
 WAITING, BLOCKED = 0.5, 0.1
 """Parts of the time without processor time that waiting for a core is, at least, and at most."""
-LEAST_CPU = 0.01
+MIN_CPU = 0.01
 """Part of a rank's processor time from which on some more of it is told."""
 NEARLY_ALL = 0.99
 """End of an interval above which the whole is meant."""
@@ -232,7 +232,7 @@ def on_extra_work(extra: ExtraWork) -> list[Sentence]:
     """Return what part of extra work is processor time, and in which function that is."""
     if extra.by_processor or extra.is_busy:
         return on_function(extra)
-    if extra.extra_cpu_s < LEAST_CPU * extra.own_cpu_s:
+    if extra.extra_cpu_s < MIN_CPU * extra.own_cpu_s:
         words = f"Its processor time is no longer there than the others': it {idle_words(extra)}."
         return [Sentence(words)]
     part = percent(extra.extra_cpu_s / extra.extra_s, 0)

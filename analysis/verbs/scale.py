@@ -41,7 +41,6 @@ examples:
   hindmost scale experiment.txt --at p=16384,n=1000
   hindmost scale experiment.txt --expect 'log2(p)' --expect 'main->solve: p*log2(p)'
   hindmost scale experiment.txt --json | jq '.models[0].segments'
-  hindmost scale experiment.txt --python > models.py
   hindmost scale experiment.txt --figure figures/
   hindmost scale runs/ --metric median-iteration --metric wait --parameter ranks
   hindmost scale runs/ --parameter bytes
@@ -142,9 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"kernels of each metric (default: {MAX_LISTED} in the table, "
         f"{TOP_FIGURES} in figures, else all)",
     )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON, one entry per kernel")
-    form.add_argument("--python", action="store_true", help="print a Python module")
+    parser.add_argument("--json", action="store_true", help="print JSON, one entry per kernel")
     parser.add_argument(
         "--figure",
         type=Path,
@@ -207,24 +204,19 @@ def perform(arguments: argparse.Namespace) -> int:
 
         document = study_json(study, findings, top=arguments.top)
         write_json(**document, run_findings=doubts)
-    elif arguments.python:
-        from hindmost.analysis.scaling.python_module import python_module
-
-        write_text(python_module(study, top=arguments.top))
     else:
         print_tables(study, arguments.top or MAX_LISTED)
     if not arguments.json:
-        write = warn_lines if arguments.python else write_lines
         shown = arguments.top or MAX_LISTED
         for finding in findings[:shown]:
-            write(*folded([finding.explain(study.target)]))
+            write_lines(*folded([finding.explain(study.target)]))
         if len(findings) > shown:
-            write(
+            write_lines(
                 f"{len(findings) - shown} more kernels grow worse than expected; --json lists all."
             )
         if expectations and not worse:
-            write("No kernel grows worse than expected.")
-        write(*folded(cautions(doubts, OF_COMPARISON)))
+            write_lines("No kernel grows worse than expected.")
+        write_lines(*folded(cautions(doubts, OF_COMPARISON)))
     return 1 if findings else 0
 
 

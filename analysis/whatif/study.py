@@ -19,7 +19,7 @@ from hindmost.analysis.runs.configuration import (
 from hindmost.analysis.runs.efficiency.withheld import calls_of_threads
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
-from hindmost.analysis.show.overview import LEAST_SHARE
+from hindmost.analysis.show.overview import MIN_SHARE
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.targets import halo_bytes, probed_network
 from hindmost.errors import DataError, UsageError
@@ -239,7 +239,7 @@ def parts_of(named: Named, before: ReplayedSolve, after: ReplayedSolve) -> Itera
     shares = [
         f"{name} {percent(now[name])}" + (f" ({percent(was[name])})" if named.words else "")
         for name in now
-        if max(now[name], was[name]) >= LEAST_SHARE
+        if max(now[name], was[name]) >= MIN_SHARE
     ]
     without = ", in brackets without the change" if named.words else ""
     yield f"Critical path{without}: {', '.join(shares)}."

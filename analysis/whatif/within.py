@@ -21,7 +21,7 @@ from hindmost.text import counted, duration, parse_duration, percent, seconds
 
 SEED = 1
 RISKS = (0.5, 0.1, 0.01)
-FEWEST = 10
+MIN_ITERATIONS = 10
 """Iterations of a run from which a job is drawn, at least."""
 KIND = "attached"
 
@@ -180,8 +180,8 @@ def forecast(
         The time of a checkpoint is not known.
     """
     times = [slowest_rank_s(run) for run in runs]
-    if min(each.size for each in times) < FEWEST:
-        raise DataError(f"{title}: a forecast needs runs of at least {FEWEST} iterations.")
+    if min(each.size for each in times) < MIN_ITERATIONS:
+        raise DataError(f"{title}: a forecast needs runs of at least {MIN_ITERATIONS} iterations.")
     outside = [outside_s(run) for run in runs]
     known = [each for each in outside if each is not None]
     free_s = within_s - (max(known) if known else 0.0)

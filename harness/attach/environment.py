@@ -13,8 +13,6 @@ SETTINGS = "HINDMOST_ATTACH"
 """Names the file of settings; without it a preloaded recorder does nothing."""
 STATUS = "HINDMOST_STATUS"
 """Names the file to which the recorder of the first rank appends what became of it."""
-PAIRS = "HINDMOST_PAIRS"
-"""Names the page that the first rank shares with the process that watches it."""
 PRELOAD = "LD_PRELOAD"
 SEPARATORS = (" ", ":")
 LINKED = ("-rdynamic", "-ldl", "-lpthread")

@@ -22,7 +22,7 @@ from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.krylov.recorded import NORMS
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json
+from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
@@ -329,7 +329,12 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
 
 
 def failure_of(
-    program: RawProgram, group: Sequence[Matched], bodies: RankBodies, *, counts_differ: bool
+    program: RawProgram,
+    group: Sequence[Matched],
+    bodies: RankBodies,
+    *,
+    counts_differ: bool,
+    summed: SummedCalls | None = None,
 ) -> str:
     """Say why a run is incomplete; empty if it is complete."""
     facts = [part.facts for each in group for part in each.parts]
@@ -358,5 +363,15 @@ def failure_of(
         return (
             f"{why_different(program, group) or 'the marks do not agree'}; kept are the first "
             f"{counted(kept, 'iteration')} of each rank, which may be different ones"
+        )
+    if summed is not None and not summed["passes"]:
+        return (
+            "the loop of some rank was not known when half of its budget for calls was used; the "
+            "iterations before that are kept (all are with --all)"
+        )
+    if summed is not None and summed["unknown"]:
+        return (
+            f"{summed['unknown']:,} passes of the loop are not kept: it was not known yet when "
+            "half of the budget for calls was used (all are with --all)"
         )
     return ""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.choice import (
-    LEAST_ITERATIONS,
-    LEAST_SHARE,
+    MIN_ITERATIONS,
+    MIN_SHARE,
     Candidate,
     Chosen,
     Signature,
@@ -31,15 +31,18 @@ from hindmost.harness.loops.choice import (
 from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import name_of_loop, places_of
 from hindmost.harness.loops.separation import are_separated
-from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
+from hindmost.harness.loops.summed import numbered_loops, with_plain_numbers
+from hindmost.harness.loops.tree import ContextCalls, Folds, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Spans
 from hindmost.harness.recorder.events import FILES
-from hindmost.harness.recorder.library import POLLING, CallClass, Flag
+from hindmost.harness.recorder.library import FOLDED, POLLING, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
-from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
+from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen, SummedCalls
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.text import counted, first_of, percent
 
+LOOP_BITS = 8
+"""Of the number of a mark `FOLDED`, those that number the loop."""
 NO_CALL = Flag.INCOMPLETE | Flag.FURTHER
 POLLS = POLLING | {CallClass.WAIT_ANY, CallClass.WAIT_SOME}
 """Classes of calls whose number depends on when messages arrive."""
@@ -69,12 +72,15 @@ class RankLoops:
         Of those that have enough of its time.
     without_code : set
         Functions whose loops only the order of calls shows.
+    blind : bool
+        Whether calls of the rank are summed, and of no loop all iterations are known.
     """
 
     loops: dict[Signature, Loop]
     calls: ContextCalls
     summaries: dict[Signature, Summary]
     without_code: set[tuple[int, int]]
+    blind: bool = False
 
     @classmethod
     def of(
@@ -95,11 +101,19 @@ class RankLoops:
         functions = Functions(contexts)
         loops = loops_of(calls, contexts, functions)
         signatures = signatures_of(loops, functions.key)
+        if calls.folds.at.size:
+            numbered = numbered_loops(loops, calls.folds)
+            loops |= numbered
+        summaries = summaries_of(loops, signatures, calls, max(seconds, 1e-300), least)
+        if calls.folds.at.size:
+            known = {signatures[key] for key in numbered}
+            summaries = {each: one for each, one in summaries.items() if each in known}
         return cls(
             loops={signature: loops[key] for key, signature in signatures.items()},
             calls=calls,
-            summaries=summaries_of(loops, signatures, calls, max(seconds, 1e-300), least),
+            summaries=summaries,
             without_code=functions.without_code,
+            blind=bool(calls.folds.at.size and not numbered),
         )
 
     def said(self) -> LoopsSaid:
@@ -108,11 +122,35 @@ class RankLoops:
 
     def spans(self, chosen: Chosen) -> Spans:
         """Return when the iterations of a loop begin and end; see `spans_of`."""
-        return spans_of([self.loops[part] for part in chosen.parts], chosen.every, self.calls)
+        return spans_of(chosen, self.loops, self.calls)
 
 
-def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDArray[np.bool_]]:
+def folds_of(records: NDArray[np.void], is_call: NDArray[np.bool_]) -> Folds:
+    """Return where calls of a recording are summed.
+
+    Parameters
+    ----------
+    records : structured array, shape (record,)
+    is_call : bool array, shape (record,)
+    """
+    marks = np.flatnonzero(records["what"] == FOLDED)
+    at = np.searchsorted(np.flatnonzero(is_call), marks)
+    inside = (at > 0) & (at < np.count_nonzero(is_call))  # a call before, and one behind
+    at, own = at[inside], records[marks[inside]]
+    first, loop = np.divmod(own["end_ns"], 1 << LOOP_BITS)
+    passes = (own["channel"].astype(np.int64) << 16) + own["count"]
+    return Folds(at=at, loop=loop, first=first, passes=passes)
+
+
+def calls_of(
+    recording: Recording, *, summed: bool = False
+) -> tuple[ContextCalls, NDArray[np.int64], NDArray[np.bool_]]:
     """Return the calls of MPI in a recording, without those that found nothing.
+
+    Parameters
+    ----------
+    summed : bool
+        Whether calls are summed on some rank.
 
     Returns
     -------
@@ -136,13 +174,17 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
             begin_ns=records["begin_ns"][kept],
             end_ns=records["end_ns"][kept],
             writes=files[number],
+            folds=folds_of(records, kept),
+            as_compiled=summed,
         ),
         number,
         (records["flags"][kept] & (Flag.PART | Flag.ALONE)) == 0,
     )
 
 
-def calls_until(recording: Recording, until_s: float | None) -> tuple[ContextCalls, int]:
+def calls_until(
+    recording: Recording, until_s: float | None, *, summed: bool = False
+) -> tuple[ContextCalls, int]:
     """Return the calls of MPI in a recording, and when it ends, in nanoseconds.
 
     Parameters
@@ -151,7 +193,7 @@ def calls_until(recording: Recording, until_s: float | None) -> tuple[ContextCal
         When the records of some rank end, of a program that was ended: the calls that began later
         are left out, since killed ranks wrote their last parts at different times.
     """
-    calls, _, _ = calls_of(recording)
+    calls, _, _ = calls_of(recording, summed=summed)
     if until_s is None or not calls.end_ns.size:
         return calls, recording.end_ns
     begins = recording.clock.since_zero(calls.begin_ns)
@@ -170,6 +212,11 @@ def borders_at_call(
         The program did not make it often enough.
     """
     calls, number, whole = calls_of(recording)
+    if calls.folds.at.size:
+        raise UnsureError(
+            f"calls of {call} are summed with others; record the program with --iterate-at {call}, "
+            "or all its calls with --all."
+        )
     places = np.flatnonzero((number == list(names).index(call)) & whole)
     if places.size <= every:
         raise UnsureError(
@@ -181,7 +228,7 @@ def borders_at_call(
 
 def least_share(wanted: str) -> float:
     """Return the share of the time from which on a loop is looked at that is to be chosen."""
-    return LEAST_SHARE if wanted == FIND else 0.0
+    return MIN_SHARE if wanted == FIND else 0.0
 
 
 def chosen_loops(
@@ -192,6 +239,7 @@ def chosen_loops(
     whole_s: float,
     *,
     cut: bool,
+    unit: int = 0,
 ) -> list[tuple[Chosen, Attached]]:
     """Choose the loops of a program that are measured, with what their iterations are.
 
@@ -209,6 +257,8 @@ def chosen_loops(
         Recorded time of the first rank.
     cut : bool
         Whether ranks may lack their last iteration.
+    unit : int
+        Passes of a loop whose calls are summed together on some rank; 0 if none are.
 
     Returns
     -------
@@ -245,6 +295,8 @@ def chosen_loops(
     else:
         named = named_loop(name, every, names, candidates)
         found = () if named is None else (named,)
+    if unit:
+        found = tuple(each.summed(unit, candidates) for each in found)
     if not found:
         alone = candidates_of(summaries[:1]) if len(summaries) > 1 and not candidates else {}
         of_first = _listed(
@@ -265,11 +317,23 @@ def chosen_loops(
                     loops=list(
                         loops_seen(chosen, found, names, callers, candidates, unsure, whole_s)
                     ),
-                )
+                ),
+                **({"summed": summed_calls(chosen)} if chosen.unit else {}),
             ),
         )
         for chosen in phases_of(found)
     ]
+
+
+def summed_calls(chosen: Chosen) -> SummedCalls:
+    """Return what is kept of a loop on the ranks that sum its calls."""
+    gaps = [pair for of_part in chosen.gaps.values() for pair in of_part]
+    first = min((gap[0] for gap in gaps), default=0)
+    return SummedCalls(
+        unit=chosen.every,
+        passes=chosen.passes,
+        unknown=max((gap[1] for gap in gaps), default=first) - first,
+    )
 
 
 def option_of(chosen: Chosen, names: Mapping[Signature, str]) -> str:
@@ -312,7 +376,7 @@ def loops_seen(
             longer = loop.share > chosen.share  # but too few iterations
             role, of = roles.get(signature, ("phase" if longer else "", None))
             every = 1 if of is None else of.every
-            if loop.iterates and (role or loop.share >= LEAST_SHARE):
+            if loop.iterates and (role or loop.share >= MIN_SHARE):
                 seen = LoopSeen(
                     name=names[signature] if of is None else option_of(of, names),
                     role=role,
@@ -343,25 +407,34 @@ def unseparated(
     }
 
 
-def spans_of(parts: Sequence[Loop], every: int, calls: ContextCalls) -> Spans:
+def spans_of(chosen: Chosen, loops: Mapping[Signature, Loop], calls: ContextCalls) -> Spans:
     """Return when the iterations of a loop begin and end, wherever it is called from.
 
     The first one of an entry begins with its first call, since what the program did before may be
     no part of the loop; each ends with the last call before the next one begins.
     """
     begins, ends, entries = [], [], []
-    for part in parts:
-        loop = every_kth(part, every) if every > 1 else part
+    for part in chosen.parts:
+        loop = with_plain_numbers(loops[part]) if chosen.unit else loops[part]
+        loop = every_kth(loop, chosen.every) if chosen.every > 1 else loop
         entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
         first = np.append(True, entry[1:] != entry[:-1])
         last_call = np.where(
             np.append(first[1:], True), loop.leaves[entry], np.append(loop.begins[1:], 0) - 1
         )
-        begins.append(
-            np.where(first, calls.begin_ns[loop.enters[entry]], calls.end_ns[loop.begins - 1])
-        )
-        ends.append(calls.end_ns[last_call])
-        entries.append(first)
+        begin = np.where(first, calls.begin_ns[loop.enters[entry]], calls.end_ns[loop.begins - 1])
+        end = calls.end_ns[last_call]
+        number = np.arange(begin.size) if loop.number is None else loop.number[:-1]
+        for gap in chosen.gaps.get(part, ()):
+            last = (gap[1] - 1) // chosen.every
+            unknown = (number >= gap[0] // chosen.every) & (number <= last)
+            after = np.searchsorted(number, last, side="right")
+            first[after : after + 1] = True
+            begin[unknown] = -1
+        known = begin >= 0
+        begins.append(begin[known])
+        ends.append(end[known])
+        entries.append(first[known])
     begin, end, first = map(np.concatenate, (begins, ends, entries))
     order = np.argsort(begin, kind="stable")
     return Spans(begin_ns=begin[order], end_ns=end[order], entry=np.cumsum(first[order]) - 1)
@@ -440,10 +513,10 @@ def _why_none(wanted: str, listed: str | None, of_first: str, contexts: CallCont
     if listed is None:
         theirs = f" Ranks do different things: rank 0 has {of_first}." if of_first else ""
         return (
-            f"no loop that all ranks have has MPI calls and {percent(LEAST_SHARE, 0)} of the "
+            f"no loop that all ranks have has MPI calls and {percent(MIN_SHARE, 0)} of the "
             f"time.{theirs}"
         )
     return (
-        f"no loop iterates at least {LEAST_ITERATIONS} times, equally often on all ranks, with its "
+        f"no loop iterates at least {MIN_ITERATIONS} times, equally often on all ranks, with its "
         f"calls in as many iterations.{there_are}"
     )

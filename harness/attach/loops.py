@@ -26,7 +26,7 @@ from hindmost.harness.recorder.bodies import Spans, bodies_of_loop
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording
-from hindmost.harness.runfile.attributes import Attached
+from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
@@ -120,23 +120,28 @@ class LoopOfRanks:
     def ways(self) -> tuple[Callable[[int], list[Spans]], list[Attached | None]]:
         """Return what finds the spans of each loop on a rank, and what their iterations are."""
         if self.iterate_at is None:
-            return (lambda rank: [self.at_marks(rank)]), [None]
+            marked_passes = self.section.parts[0].facts.iterations
+            kept = SummedCalls(unit=self.unit, passes=max(marked_passes, 0), unknown=0)
+            return (lambda rank: [self.at_marks(rank)]), [
+                Attached(summed=kept) if self.unit else None
+            ]
         at, every = self.iterate_at
         if at in self.calls:
             said = Attached(iterate_at={"call": at, "calls": every})
             return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
-        cut = not self.section.whole
+        cut, unit, is_cut = not self.section.whole, self.unit, False
         until_s = min(self.blocks.of_all("reading", self.last_call_s)) if cut else None
 
-        @self.blocks.once
-        def loops_on(rank: int) -> RankLoops:
-            recording, _ = self.prepared(rank)
-            calls, end_ns = calls_until(recording, until_s)
-            begin_ns = recording.begin_ns
-            del recording  # it is large
-            return RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(at))
+        def is_blind(rank: int) -> bool:
+            return self.loops_until(until_s, at, rank).blind
 
+        if unit and any(self.blocks.of_all("choosing the loop", is_blind)):
+            # What is known of all ranks are their calls before any was summed.
+            until_s = min(self.blocks.of_all("reading", self.summed_from_s))
+            cut, unit, is_cut = True, 0, True
+
+        loops_on = self.blocks.once(partial(self.loops_until, until_s, at))
         communicator, facts = self.blocks.communicator, self.section.parts[0].facts
         own = [loops_on(rank).said() for rank in self.blocks.each("choosing the loop")]
         gathered = communicator.gather(own)
@@ -149,8 +154,13 @@ class LoopOfRanks:
                 (at, every),
                 (facts.end_ns - facts.begin_ns) * NS,
                 cut=cut,
+                unit=unit,
             ),
         )
+
+        if is_cut:
+            for _, iterations in found:
+                iterations["summed"] = SummedCalls(unit=1, passes=0, unknown=0)
 
         def spans_on(rank: int) -> list[Spans]:
             loops = loops_on.take(rank)
@@ -164,9 +174,32 @@ class LoopOfRanks:
         ends = calls_of(recording)[0].end_ns[-1:]
         return float(recording.clock.since_zero(ends).sum())
 
+    def loops_until(self, until_s: float | None, wanted: str, rank: int) -> RankLoops:
+        """Return the loops of a rank, by its calls until a time of the run."""
+        recording, _ = self.prepared(rank)
+        calls, end_ns = calls_until(recording, until_s, summed=self.unit > 0)
+        begin_ns = recording.begin_ns
+        del recording  # it is large
+        return RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(wanted))
+
+    def summed_from_s(self, rank: int) -> float:
+        """Return before when no calls of a rank are summed, in seconds of the run."""
+        recording, _ = self.prepared(rank)
+        calls, _, _ = calls_of(recording)
+        if not calls.folds.at.size:
+            return self.last_call_s(rank)
+        ends = calls.end_ns[calls.folds.at[:1] - 1]
+        return float(recording.clock.since_zero(ends).sum())
+
+    @property
+    def unit(self) -> int:
+        """Passes of the loop with common sums on some rank; 0 if all calls are there."""
+        return max(part.facts.unit for part in self.section.parts)
+
     def at_marks(self, rank: int) -> Spans:
-        """Return the marks of a rank."""
-        return Spans.between(marked(self.prepared(rank)[0].marks, ord(MONITOR))["begin_ns"])
+        """Return the marks of a rank, as many iterations apart as have their sums together."""
+        marks = marked(self.prepared(rank)[0].marks, ord(MONITOR))
+        return Spans.between(marks["begin_ns"][marks["end_ns"] % max(self.unit, 1) == 0])
 
     def at_calls(self, call: str, every: int, rank: int) -> Spans:
         """Return the ends of the calls at which iterations end."""

@@ -1,4 +1,4 @@
-"""The page that the first rank of a program shares with the process that watches it.
+"""The page that a rank of a program shares with the process of its node that watches it.
 
 Its layout is that of harness/recorder/pairs.h.
 """
@@ -19,7 +19,7 @@ HEAD = np.dtype(
         (name, "<i8")
         for name in (
             *("pid", "pairs", "marks", "context", "left_out"),
-            *("end_ns", "must_stop"),
+            *("end_ns", "must_stop", "asks", "borders"),
         )
     ]
     + [("handler", "<i8", SIGNALS)]
@@ -27,11 +27,14 @@ HEAD = np.dtype(
 INSTANT = [("begin_ns", "<i8"), ("written_bytes", "<i8")]
 PAIR = np.dtype(
     [
-        *(("before", "<u4"), ("after", "<u4"), ("begins", "<u4"), ("unused", "<u4")),
+        *(("before", "<u4"), ("after", "<u4"), ("begins", "<u4"), ("border", "<u4")),
         *(("count", "<i8"), *INSTANT),  # of its first call
     ]
 )
 MARK = np.dtype([*INSTANT, ("loop", "<i8")])
+PAGE_BYTES = HEAD.itemsize + PAIRS * PAIR.itemsize + MARKS * MARK.itemsize
+BORDER = 1 << 8
+"""Of ``border``: a loop around is begun, entered or left; below it, whose pass begins."""
 BY_PROGRAM = 1
 """The loop that the program marks itself, or whose iterations end at a call; others follow."""
 
@@ -58,7 +61,8 @@ class PairsPage:
     """
 
     def __init__(self, path: Path) -> None:
-        path.write_bytes(bytes(HEAD.itemsize + PAIRS * PAIR.itemsize + MARKS * MARK.itemsize))
+        if not path.exists():
+            path.write_bytes(bytes(PAGE_BYTES))
         with path.open("r+b") as file:
             memory = mmap.mmap(file.fileno(), 0)
         self.head = np.frombuffer(memory, HEAD, 1)

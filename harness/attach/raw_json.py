@@ -140,6 +140,8 @@ class Section:
         False if the program ended before the section did.
     phases : tuple of str
         Names of the phases that the program marks, by number.
+    unit : int
+        Passes of a loop that have sums together; 0 if all calls were kept.
     inner : tuple of Inner
     threads : tuple of ThreadCalls
     """
@@ -181,6 +183,7 @@ class Section:
     load_after: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     complete: bool = True
     phases: tuple[str, ...] = ()
+    unit: Count = 0
     inner: tuple[Inner, ...] = ()
 
     @property

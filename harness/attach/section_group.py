@@ -26,7 +26,7 @@ from hindmost.harness.attach.bodies import (
 )
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
-from hindmost.harness.attach.raw import Frame, RawRank, RawSection
+from hindmost.harness.attach.raw import EDGE, Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.raw_program import RawProgram, handed_over
 from hindmost.harness.attach.samples import StackNames, samples_of
@@ -36,6 +36,7 @@ from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
+from hindmost.harness.runfile.attributes import SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import merged_over
@@ -48,6 +49,7 @@ from hindmost.text import counted
 
 Report = Callable[[str], None]
 """Takes a sentence for the person."""
+NO_EDGES = np.empty(0, EDGE)
 JOURNAL = "converted.jsonl"
 """In the raw folder: the run files that were written from it."""
 
@@ -240,7 +242,7 @@ class SectionGroup:
             return rank_run(
                 [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
                 bodies,
-                incoming=edges_of(parts, place, bodies.duration.size),
+                incoming=edges_of(parts, place, counted_bodies(agreed, bodies)),
                 seen=seen,
                 **more,
             )
@@ -258,7 +260,13 @@ class SectionGroup:
                 first,
                 generic=generic,
                 none=sum(not each.phases for each in agreed),
-                failure=failure_of(self._program, group, first, counts_differ=cut),
+                failure=failure_of(
+                    self._program,
+                    group,
+                    first,
+                    counts_differ=cut,
+                    summed=summed_of(agreed),
+                ),
                 seen=seen,
                 origins=conversion.origins,
                 iterations=agreed[0].iterations,
@@ -320,9 +328,20 @@ def solves_of(facts: Sequence[Section], found: Sequence[RankBodies | float]) -> 
     )
 
 
-def edges_of(parts: Sequence[RawSection], rank: int, bodies: int) -> Edges:
+def summed_of(agreed: Sequence[Agreed]) -> SummedCalls | None:
+    """Return what is kept of a loop some of whose calls are summed; else None."""
+    return (agreed[0].iterations or {}).get("summed")
+
+
+def counted_bodies(agreed: Sequence[Agreed], bodies: RankBodies) -> float:
+    """Return the bodies in which messages were counted; 0 if there were more than are known."""
+    summed = summed_of(agreed)
+    return bodies.duration.size if summed is None else summed["passes"] / summed["unit"]
+
+
+def edges_of(parts: Sequence[RawSection], rank: int, bodies: float) -> Edges:
     """Return to whom a rank sent, with the mean messages and bytes of a body."""
-    sent = [each.array(Frame.EDGES) for each in parts]
+    sent = [each.array(Frame.EDGES) for each in parts] if bodies else [NO_EDGES]
     to, messages, sizes = (
         np.concatenate([each[name] for each in sent]) for name in ("peer", "messages", "bytes")
     )

@@ -15,7 +15,12 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import AssignedRank, assigned_rank
 from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
-from hindmost.harness.recorder.petsc_recorder import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
+from hindmost.harness.recorder.petsc_recorder import (
+    ACTIVITIES,
+    HALO_EVENTS,
+    INNER_EVENTS,
+    SOLVE_EVENT,
+)
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.output import strict_json
 from hindmost.text import choose
@@ -23,6 +28,8 @@ from hindmost.text import choose
 NONLINEAR_EVENT = "SNESSolve"
 TIME_STEP_EVENT = "TSStep"
 DEFAULT_MEMORY = "256MB"
+BUDGET_BYTES = 64 * 1000**2
+"""For the calls of a loop on each rank; of those beyond it sums are kept."""
 FIND = "auto"
 """Of ``--iterate-at``: record all calls, and find the loop that iterates."""
 LAWS = {
@@ -57,6 +64,8 @@ class AttachRequest:
         has neither.
     memory : str
         Memory for records on each rank, as ``256MB``.
+    all_calls : bool
+        Keep all calls of a loop, however many there are.
     inject : str
         Law of noise to inject into what is recorded; empty for none.
     seed : int
@@ -74,6 +83,7 @@ class AttachRequest:
     most: int | None = None
     iterate_at: str = ""
     memory: str = DEFAULT_MEMORY
+    all_calls: bool = False
     inject: str = ""
     seed: int = 0
     most_seconds: float | None = None
@@ -95,7 +105,10 @@ class AttachRequest:
         for option, count in (("every", self.every), ("most", self.most)):
             if count is not None and count < 1:
                 raise UsageError(f"--{option} {count}: give a number of at least 1.")
-        lines = [f"out {self.out.resolve()}", f"memory {memory_bytes(self.memory)}"]
+        memory = memory_bytes(self.memory)
+        lines = [f"out {self.out.resolve()}", f"memory {memory}"]
+        if not self.all_calls:
+            lines.append(f"budget {min(memory, BUDGET_BYTES)}")
         if self.only is not None:
             lines.append(f"only {self.only}")
         lines.append(f"every {self.every}")
@@ -201,6 +214,11 @@ def event_lines() -> list[str]:
         f"ts {TIME_STEP_EVENT}",
         *(f"halo {event}" for event in HALO_EVENTS),
         *(f"inner {event}" for event in INNER_EVENTS),
+        *(
+            f"activity {number} {event}"
+            for number, events in enumerate(ACTIVITIES.values(), 1)
+            for event in events
+        ),
     ]
     for name in SOLVERS.names:
         lines.append(f"solver {name}")

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.harness.loops.names import short
 from hindmost.harness.loops.tree import (
@@ -32,11 +33,11 @@ from hindmost.harness.loops.tree import (
 
 ENOUGH = 32
 """Iterations that share the calls of a loop, from which on no loop in it is looked at."""
-LEAST_ITERATIONS = 10
+MIN_ITERATIONS = 10
 """Of a loop, and so many must share its calls; of fewer it is said that they are few."""
 MIN_OF_FEW = 4
 """Iterations of a loop that is taken at all: more than axes have."""
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
 NEARLY_ALL = 0.8
 """Share of the calls of a loop from which on those in it are what it does, and of its entries with
@@ -83,6 +84,8 @@ class Summary:
         Of MPI in it, without MPI-IO.
     hidden : tuple of int
         Numbers of passes among which those of a loop around may be hidden.
+    gaps : tuple of tuple of int
+        See `hindmost.harness.loops.tree.Loop`.
     """
 
     around: tuple[Signature, ...]
@@ -97,6 +100,7 @@ class Summary:
     once: bool
     calls: int
     hidden: tuple[int, ...]
+    gaps: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +192,12 @@ class Chosen:
         Loops that could be taken instead, from the outermost on.
     few : bool
         Whether it is taken although it has few iterations.
+    unit : int
+        Of these passes, how many are summed together on some rank; 0 if all calls are there.
+    passes : int
+        In all, where calls are summed.
+    gaps : dict of Signature to tuple of tuple of int
+        Of parts some of whose iterations some rank does not know, which.
     """
 
     parts: tuple[Signature, ...]
@@ -197,6 +207,23 @@ class Chosen:
     around: tuple[Signature, ...]
     inside: tuple[Signature, ...]
     few: bool = False
+    unit: int = 0
+    passes: int = 0
+    gaps: Mapping[Signature, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def summed(self, unit: int, candidates: Mapping[Signature, Candidate]) -> Chosen:
+        """Return the loop where some rank sums its calls, of so many passes at a time."""
+        return replace(
+            self,
+            every=self.every * unit,
+            iterations=-(-self.iterations // unit),
+            unit=unit,
+            passes=self.iterations * self.every,
+            gaps={
+                part: tuple(sorted({gap for rank in candidates[part].ranks for gap in rank.gaps}))
+                for part in self.parts
+            },
+        )
 
 
 def signatures_of(
@@ -253,27 +280,35 @@ def summaries_of(
         if not loop.begins.size or together[signatures[key][0], key[2]] < least * seconds:
             continue
         made = calls_of_iterations(loop)
+        seen = made if loop.number is None else made[np.diff(loop.number) == 1]
+        iterations = loop.iterations
         trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips
         counts, often = np.unique(trips, return_counts=True)
         once = bool((loop.trips == 1).all())
         hidden = np.empty(0, np.int64)
-        if loop.begins.size >= 2 * LEAST_ITERATIONS:
+        if loop.begins.size >= 2 * MIN_ITERATIONS:
             hidden = np.flatnonzero(hidden_every(loop, calls))
         found[signatures[key]] = Summary(
             around=tuple(signatures[each] for each in loops_around(loop, loops)),
             header=key[2],
-            iterations=loop.begins.size,
+            iterations=iterations,
             entries=loop.enters.size,
             share=loop.seconds / max(seconds, 1e-300),
-            seconds=loop.seconds / loop.begins.size,
-            effective=float(made.sum()) ** 2 / float(np.dot(made, made)),
+            seconds=loop.seconds / iterations,
+            effective=sharing(seen) * iterations / max(seen.size, 1),
             trips=int(counts[np.argmax(often)]),
             constant=float(often.max() / trips.size),
             once=once,
             calls=calls_inside(loop, before),
             hidden=tuple(hidden.tolist()),
+            gaps=loop.gaps,
         )
     return found
+
+
+def sharing(made: NDArray[np.int64]) -> float:
+    """Return how many iterations share the calls that were made, shape (iteration,)."""
+    return float(made.sum()) ** 2 / max(float(np.dot(made, made)), 1.0)
 
 
 def loops_around(loop: Loop, loops: Mapping[LoopKey, Loop]) -> Iterator[LoopKey]:
@@ -308,7 +343,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     """
     roots = [each for each in candidates.values() if each.parent is None]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
-    together = [each for each in _merged(found, candidates) if each.share >= LEAST_SHARE]
+    together = [each for each in _merged(found, candidates) if each.share >= MIN_SHARE]
     return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
 
 
@@ -355,8 +390,8 @@ def _descend(
     if not loop.iterates or _is_in_these(loop, deeper, candidates):
         return deeper
     if loop.equal and loop.iterations >= MIN_OF_FEW:
-        return [_taken(loop, around, candidates, few=loop.sharing < LEAST_ITERATIONS)]
-    return deeper if loop.most >= LEAST_ITERATIONS else []
+        return [_taken(loop, around, candidates, few=loop.sharing < MIN_ITERATIONS)]
+    return deeper if loop.most >= MIN_ITERATIONS else []
 
 
 def _is_in_these(
@@ -370,7 +405,7 @@ def _is_in_these(
         return False
     if 2.0 * loop.sharing < loop.iterations or loop.iterations < MIN_OF_FEW:
         return True
-    few = loop.sharing < LEAST_ITERATIONS
+    few = loop.sharing < MIN_ITERATIONS
     return (
         len(list(_merged(deeper, candidates))) == 1
         and all(each.equal and (each.constant or (few and each.long)) for each in inside)
@@ -393,7 +428,7 @@ def _taken(
         usable = [
             each
             for each in range(2, LONGEST_SPLIT + 1)
-            if each in common and loop.iterations >= LEAST_ITERATIONS * each
+            if each in common and loop.iterations >= MIN_ITERATIONS * each
         ]
         every = min(usable, default=1)
     return Chosen(

@@ -60,6 +60,10 @@ class OnlineLoops:
         """Return the pairs at which control comes into a loop."""
         return self._of(self._loops[key].enters)
 
+    def leaves(self, key: LoopKey) -> NDArray[np.int64]:
+        """Return the pairs at which control goes out of a loop."""
+        return self._of(self._loops[key].leaves)
+
     def name(self, key: LoopKey) -> str:
         """Return the function, file and line of a loop."""
         return name_of_loop(self._contexts, key, tuple(self._loops[key].frames))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,63 @@ from hindmost.harness.runfile.contexts import PYTHON, CallContexts
 
 LoopKey = tuple[tuple[int, ...], tuple[int, int], int]
 """The frames above a loop, its function, and its header."""
+DEEPEST = 1 << 30
+"""A level below that of every frame."""
 LONGEST_SPLIT = 32
 """Passes of a loop among which those of a loop around it are looked for."""
 
 
 BLOCK_CALLS = 1 << 19
 """Calls that are looked at together: what is made of them needs little memory."""
+
+
+class Step(IntEnum):
+    """What is known between two calls in a row."""
+
+    NEXT = 0
+    """No call is between them."""
+    SUMMED = 1
+    """Calls of an iteration, or of what lies between two loops, that are summed."""
+    BLIND = 2
+    """Calls of which it is not known how often a loop iterated meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folds:
+    """Where calls of a rank are summed.
+
+    Attributes
+    ----------
+    at : int64 array, shape (fold,)
+        The call before which they are missing.
+    loop : int64 array, shape (fold,)
+        Number of the loop whose iterations they are, 0 where none was known.
+    first : int64 array, shape (fold,)
+        Number of the first pass of it that begins in the fold, or of the next one.
+    passes : int64 array, shape (fold,)
+        How many begin in it, with the call before.
+    """
+
+    at: NDArray[np.int64]
+    loop: NDArray[np.int64]
+    first: NDArray[np.int64]
+    passes: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> Folds:
+        """Return no folds."""
+        nothing = np.empty(0, np.int64)
+        return cls(at=nothing, loop=nothing, first=nothing, passes=nothing)
+
+    def until(self, call: int) -> Folds:
+        """Return those before a call."""
+        count = int(np.searchsorted(self.at, call))
+        return Folds(
+            at=self.at[:count],
+            loop=self.loop[:count],
+            first=self.first[:count],
+            passes=self.passes[:count],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +93,25 @@ class ContextCalls:
     begin_ns, end_ns : int64 array, shape (call,)
     writes : bool array, shape (call,)
         Whether it is a call of MPI-IO.
+    folds : Folds
+    as_compiled : bool
+        Whether iterations begin where the code says, not at the call at which control enters the
+        loop: where calls are summed on some rank.
     """
 
     context: NDArray[np.uint32]
     begin_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
     writes: NDArray[np.bool_]
+    folds: Folds = field(default_factory=Folds.none)
+    as_compiled: bool = False
+
+    @property
+    def steps(self) -> NDArray[np.uint8]:
+        """What lies between each call and the next, see `Step`: shape (call - 1,)."""
+        found = np.zeros(max(self.context.size - 1, 0), np.uint8)
+        found[self.folds.at - 1] = np.where(self.folds.loop, Step.SUMMED, Step.BLIND)
+        return found
 
     def first(self, count: int) -> ContextCalls:
         """Return the first so many calls."""
@@ -55,6 +120,8 @@ class ContextCalls:
             begin_ns=self.begin_ns[:count],
             end_ns=self.end_ns[:count],
             writes=self.writes[:count],
+            folds=self.folds.until(count),
+            as_compiled=self.as_compiled,
         )
 
     @property
@@ -78,6 +145,8 @@ class _Pairs:
     ----------
     before, after : int64 array, shape (pair,)
         Contexts, by their number among those that occur.
+    step : int64 array, shape (pair,)
+        See `Step`.
     order : uint32 array, shape (call - 1,)
         The first calls of pairs, pair by pair.
     start : int64 array, shape (pair + 1,)
@@ -86,17 +155,19 @@ class _Pairs:
 
     before: NDArray[np.int64]
     after: NDArray[np.int64]
+    step: NDArray[np.int64]
     order: NDArray[np.uint32]
     start: NDArray[np.int64]
 
     @classmethod
-    def of(cls, number: NDArray[np.uint32], size: int) -> _Pairs:
-        """Find the pairs of numbers below ``size``, shape (call,)."""
+    def of(cls, number: NDArray[np.uint32], size: int, steps: NDArray[np.uint8]) -> _Pairs:
+        """Find the pairs of numbers below ``size``, shape (call,), with what is between them."""
         blocks = [slice(at, at + BLOCK_CALLS + 1) for at in range(0, number.size - 1, BLOCK_CALLS)]
 
         def codes(block: slice) -> NDArray[np.int64]:
             own = number[block].astype(np.int64)
-            return np.asarray(own[:-1] * size + own[1:])
+            kind = steps[block.start : block.start + own.size - 1]
+            return np.asarray((kind * np.int64(size) + own[:-1]) * size + own[1:])
 
         known = np.empty(0, np.int64)
         for block in blocks:
@@ -105,11 +176,13 @@ class _Pairs:
         for block in blocks:
             own = codes(block)
             which[block.start : block.start + own.size] = np.searchsorted(known, own)
-        before, after = np.divmod(known, size)
+        both, after = np.divmod(known, size)
+        step, before = np.divmod(both, size)
         count = np.bincount(which, minlength=known.size)
         return cls(
             before=before,
             after=after,
+            step=step,
             order=np.argsort(which, kind="stable").astype(np.uint32),
             start=np.append(0, np.cumsum(count)),
         )
@@ -139,6 +212,10 @@ class Loop:
         Iterations of each entry.
     seconds : float
         From the first call of each entry to the end of its last one.
+    number : int64 array, shape (iteration + 1,), or None
+        Where iterations are summed: the number of each among all, and of the one after the last.
+    gaps : tuple of tuple of int
+        From which number on, and up to which, iterations are not known.
     """
 
     key: LoopKey
@@ -149,6 +226,14 @@ class Loop:
     leaves: NDArray[np.int64]
     trips: NDArray[np.int64]
     seconds: float
+    number: NDArray[np.int64] | None = None
+    gaps: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def iterations(self) -> int:
+        """How often it iterated."""
+        known = self.number
+        return self.begins.size if known is None else int(known[-1] - known[0])
 
     @property
     def function(self) -> tuple[int, int]:
@@ -179,6 +264,7 @@ def loops_of_pairs(
     pairs: Sequence[tuple[int, int]],
     order: Iterable[int],
     functions: Functions,
+    steps: Sequence[int] | None = None,
 ) -> tuple[list[Nest], dict[LoopKey, LoopOfPairs]]:
     """Find loops from the pairs of contexts that follow each other, without the calls themselves.
 
@@ -192,6 +278,8 @@ def loops_of_pairs(
         All contexts, in the order of their first calls where it is known.
     functions : Functions
         Learns what the pairs show of functions without code.
+    steps : sequence of int, one a pair, optional
+        What lies between its calls, see `Step`.
 
     Returns
     -------
@@ -200,7 +288,9 @@ def loops_of_pairs(
     dict of LoopKey to LoopOfPairs
     """
     order = list(order)
-    _learn(chains, pairs, order, functions)
+    kinds = steps or [Step.NEXT] * len(pairs)
+    known = [pair for pair, step in zip(pairs, kinds, strict=True) if step == Step.NEXT]
+    _learn(chains, known, order, functions)
     nests = [_nest_of(chain, functions) for chain in chains]
     loops: dict[LoopKey, LoopOfPairs] = {}
     for nest in (nests[at] for at in order):
@@ -208,8 +298,12 @@ def loops_of_pairs(
         for _, key, frame in nest:
             loops.setdefault(key, LoopOfPairs(parent=above)).frames[frame] = None
             above = key
-    for at, (before, after) in enumerate(pairs):
-        _note(loops, at, chains, nests, before, after, functions)
+    for at, ((before, after), step) in enumerate(zip(pairs, kinds, strict=True)):
+        if step == Step.NEXT:
+            where = transition(chains[before], chains[after], functions)
+        else:  # control stays in loops around a fold; where nothing is known, in none
+            where = (DEEPEST if step == Step.SUMMED else -1), FORWARD
+        _note(loops, at, nests, before, after, where)
     return nests, loops
 
 
@@ -238,11 +332,13 @@ def loops_of(
     lookup[known] = np.arange(known.size)
     number = lookup[calls.context]
     chains = [contexts.chain(int(each)).tolist() for each in known]
-    pairs = _Pairs.of(number, known.size)
+    pairs = _Pairs.of(number, known.size, calls.steps)
     contexts_of_pairs = list(zip(pairs.before.tolist(), pairs.after.tolist(), strict=True))
     first = [int(number[0]), *(pairs.after[np.argsort(pairs.order[pairs.start[:-1]])]).tolist()]
     in_order = list(dict.fromkeys(first))  # contexts, as they came first
-    nests, found = loops_of_pairs(chains, contexts_of_pairs, in_order, functions)
+    nests, found = loops_of_pairs(
+        chains, contexts_of_pairs, in_order, functions, pairs.step.tolist()
+    )
     from_first, to_last = ({key for _, key, _ in nests[number[at]]} for at in (0, -1))
     return {
         key: _measured(key, each, calls, pairs, number, key in from_first, key in to_last)
@@ -265,14 +361,19 @@ def _nest_of(chain: Sequence[int], functions: Functions) -> Nest:
 def _note(
     loops: dict[LoopKey, LoopOfPairs],
     at: int,
-    chains: Sequence[Sequence[int]],
     nests: Sequence[Nest],
     before: int,
     after: int,
-    functions: Functions,
+    where: tuple[int, int],
 ) -> None:
-    """Note what happens to loops between calls of two contexts, the pair of number ``at``."""
-    level, header = transition(chains[before], chains[after], functions)
+    """Note what happens to loops between calls of two contexts, the pair of number ``at``.
+
+    Parameters
+    ----------
+    where : tuple of int, int
+        As `transition` returns it.
+    """
+    level, header = where
     stays = set()
     for (one_level, one, _), (_, other, _) in zip(nests[before], nests[after], strict=False):
         if one != other or one_level > level:
@@ -381,7 +482,8 @@ def _measured(
         later = pairs.calls(np.flatnonzero(pairs.after == context)) + 1
         return np.append(0, later) if number[0] == context else later
 
-    begins = begins_at_entry(begins, enters, leaves, number, made)
+    if not calls.as_compiled:
+        begins = begins_at_entry(begins, enters, leaves, number, made)
     return Loop(
         key=key,
         parent=found.parent,
@@ -476,7 +578,12 @@ def hidden_every(loop: Loop, calls: ContextCalls) -> NDArray[np.bool_]:
 def every_kth(loop: Loop, every: int) -> Loop:
     """Return a loop each of whose iterations is so many passes of another one."""
     entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
-    number = np.arange(loop.begins.size) - np.searchsorted(loop.begins, loop.enters)[entry]
+    first = np.searchsorted(loop.begins, loop.enters)[entry]
+    if loop.number is not None:
+        number = loop.number // every
+        begins = (np.diff(number[:-1], prepend=-1) > 0) | (first == np.arange(first.size))
+        return replace(loop, begins=loop.begins[begins], number=number[np.append(begins, True)])
+    number = np.arange(loop.begins.size) - first
     return replace(loop, begins=loop.begins[number % every == 0], trips=-(-loop.trips // every))
 
 
@@ -484,7 +591,7 @@ def calls_of_iterations(loop: Loop) -> NDArray[np.int64]:
     """Return how many calls a rank made in each iteration, shape (iteration,)."""
     made = -loop.begins
     made[:-1] += loop.begins[1:]
-    last = np.cumsum(loop.trips) - 1
+    last = np.searchsorted(loop.begins, loop.leaves, side="right") - 1
     made[last] = loop.leaves + 1 - loop.begins[last]
     return made
 

@@ -18,9 +18,9 @@ enum phase { HALO, WAIT, POST, OTHER, PHASES };
  * it completed a collective while an earlier one is still pending. */
 enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32, FURTHER = 64, SENT = 128 };
 
-/* Instants that are no letter of a mark of PETSc's: a pause in which a part was written, an amount of work, and from
+/* Instants that are no letter of a mark of PETSc's: a unit of passes whose calls are folded (bounded.h), a pause in which a part was written, an amount of work, and from
  * PHASE_MARKS on the begin and end of each phase that the program names. */
-enum mark { ITERATION_MARK = 'I', PAUSE_MARK = 998, WORK_MARK = 999, PHASE_MARKS = 1000 };
+enum mark { ITERATION_MARK = 'I', FOLDED_MARK = 997, PAUSE_MARK = 998, WORK_MARK = 999, PHASE_MARKS = 1000 };
 
 /* An interval of MPI (what < 0: minus one less the call's number), a detour that was injected (0), or an
  * instant in the stream of PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is
@@ -103,7 +103,7 @@ struct state {
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
                 RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
                 RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_WORLD_RANKS, RAW_SAMPLER, RAW_SAMPLE_PLACES, RAW_SAMPLE_CHAIN_ENDS,
-                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_CONTEXT_CPU = 28 };
+                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_ACTIVITIES, RAW_CONTEXT_CPU };
 
 enum { RAW_VERSION = 4 };
 enum { RAW_MAX_BYTES = 1 << 30 }; /* of a frame: one call writes it */

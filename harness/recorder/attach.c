@@ -40,9 +40,6 @@ static void leave_environment(void) {
   const char *preloaded = getenv("LD_PRELOAD");
   unsetenv("HINDMOST_ATTACH");
   unsetenv("HINDMOST_STATUS");
-  const char *path = getenv("HINDMOST_PAIRS");
-  if (path) attached.pairs_path = strdup(path);
-  unsetenv("HINDMOST_PAIRS");
   if (!preloaded || !dladdr((void *)leave_environment, &mine) || !mine.dli_fname) return;
   const char *at = strstr(preloaded, mine.dli_fname);
   if (!at) return;
@@ -265,7 +262,8 @@ static void attach_begin(void) {
   begin_pairs();
   sampler_begin(attached.own);
   before_recording = stop_finding;
-  if (pairs_page || attached.samples || attached.marking_call != NO_CALL) call_hooks.after_call = follow_call;
+  const int follows_calls = pairs_page || attached.budget || attached.samples || attached.marking_call != NO_CALL;
+  if (follows_calls) call_hooks.after_call = follow_call;
   if (attached.marking_call == FIND_CALL) open_loop();
   if (attached.marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */

@@ -10,7 +10,7 @@
 /* A PETSc event by name. `solver`: the place of the one KSP type for which it matters, -1 for all. */
 struct watched {
   char name[40];
-  int8_t solver, begin_mark, end_mark, is_halo, is_inner, is_solve;
+  int8_t solver, begin_mark, end_mark, is_halo, is_inner, is_solve, activity;
   uint8_t level; /* enum level */
   int id;        /* -1: not registered so far */
 };
@@ -26,6 +26,7 @@ static struct attached {
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, max_ns; /* most_ns: 0: no limit */
+  int64_t budget; /* records of a loop that are kept; 0: all */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t samples_a_second; /* 0: as many as cost little */
   int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
@@ -38,11 +39,13 @@ static struct attached {
   char *injected; /* the law of injected noise */
   int marking_call; /* at which iterations end, and of these each Nth; NO_CALL, FIND_CALL */
   int64_t marking_nth;
-  const char *pairs_path; /* see pairs.h; NULL: there is none */
+  const char *pages; /* the folder of the pages of ranks (pairs.h); NULL: there is none */
   int has_petsc;
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
   int real_bytes;
+  int64_t *activities; /* memory for the times of activities at each mark */
+  int activity_count;
   int watched_count, solver_count;
   struct watched watched[MAX_WATCHED];
   char solvers[MAX_SOLVERS][32];

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.events import HALO, EventsInParts, events_of_bodies
-from hindmost.harness.recorder.library import NS, CallClass, Flag
+from hindmost.harness.recorder.library import FOLDED, NS, CallClass, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
 from hindmost.harness.recorder.recording import Recording
@@ -243,6 +243,7 @@ def assembled(
     ranks = {world: rank for rank, world in enumerate(recording.world_ranks)} or None
     whole = np.array([name in WHOLE for name in called], np.bool_)
     phases, events = [], EventsInParts(begin.size)
+    summed = summed_bodies(begin, recording.records)
     for bodies, records, part in parts_of(begin, recording.records, regions):
         calls = recording.records[records]
         calls = calls[calls["what"] < 0]
@@ -254,7 +255,7 @@ def assembled(
                 earlier = recording.records[: records.start]
                 sent = (earlier["what"] < 0) & ((earlier["flags"] & Flag.GROUP) != 0)
                 calls = np.concatenate([earlier[sent & (earlier["phase"] == HALO)], calls])
-            events.add(*events_of_bodies(*own, calls, classes, ranks))
+            events.add(*events_of_bodies(*own, calls, classes, ranks, summed[bodies]))
     known.setdefault("phase_duration", np.concatenate(phases))
     of_all = events.together() if recording.mpi_seen else None
     if of_all is not None:  # on the clock of the bodies
@@ -271,6 +272,21 @@ def assembled(
         **known,
     )
     return with_detours(found, recording, begin, end) if recording.injecting else found
+
+
+def summed_bodies(begin: NDArray[np.int64], records: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Tell of the calls of which bodies only sums are there, shape (body,).
+
+    Messages are matched by their order: of a rank that sends or receives some, all that follow the
+    first such body are of no use for that.
+    """
+    folded = records["begin_ns"][records["what"] == FOLDED]
+    body = np.searchsorted(begin, folded, side="right") - 1
+    found = np.zeros(begin.size, np.bool_)
+    found[body[body >= 0]] = True
+    if folded.size and (records["phase"][records["what"] < 0] == HALO).any():
+        np.logical_or.accumulate(found, out=found)
+    return found
 
 
 def parts_of(

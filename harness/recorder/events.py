@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.recorder.library import NOBODY, NS, CallClass, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import MESSAGE, NO_GROUP, PADDING, PART, RankEvents
+from hindmost.harness.runfile.bodies import MESSAGE, NO_GROUP, PADDING, PART, SUMMED, RankEvents
 from hindmost.models.events import EventKind
 
 MOST_CELLS = 1 << 24
@@ -70,6 +70,7 @@ def events_of_bodies(
     calls: NDArray[np.void],
     classes: tuple[CallClass, ...],
     ranks: Mapping[int, int] | None = None,
+    summed: NDArray[np.bool_] | None = None,
 ) -> tuple[RankEvents | None, str]:
     """Find the events of every body.
 
@@ -82,6 +83,8 @@ def events_of_bodies(
         Of MPI calls, by their number in the records.
     ranks : mapping of int to int, optional
         The ranks of the run by their number in MPI_COMM_WORLD; None: they are the same.
+    summed : bool array, shape (body,), optional
+        Bodies of whose calls only sums are there.
 
     Returns
     -------
@@ -101,6 +104,8 @@ def events_of_bodies(
     late = (calls["flags"] & Flag.LATE) != 0
     why_not = PART if in_part.any() else LATE if late.any() else ""
     torn = np.unique(body[in_part | late])
+    if summed is not None and summed.any():
+        why_not, torn = why_not or SUMMED, np.union1d(torn, np.flatnonzero(summed))
     call, kind = kinds_of_calls(calls, classes)
     body = body[call]
     # What a blocking send takes is no work: it may wait for the receiver. It counts to the message

@@ -48,6 +48,11 @@ SOLVE_END = ctypes.CFUNCTYPE(None)
 """What the recorder calls when the solve that it waited for has ended."""
 
 
+FOLDED = 997
+"""Mark of a unit of passes of a loop of whose calls only the first, the last and sums by phase are
+there; ``end_ns`` has the number of its first pass and that of the loop, ``channel`` and ``count``
+how many passes it has."""
+
 NOBODY = 0xFFFE
 """Instead of the other rank of a message, as in the C source: it has none."""
 

@@ -1,5 +1,6 @@
 #include "loops.h"
 
+#include "bounded.h"
 #include "classify.h"
 #include "pairs.h"
 #include "rank_file.h"
@@ -8,7 +9,7 @@
 #include "sampler.h"
 
 #include <string.h>
-enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000 };
+enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000, PARTS = 256 };
 static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_number() || recording()); }
 
 static struct marks marks_made(void) { return loop.marks[loop.holds]; }
@@ -22,6 +23,7 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_number(text, "comm_rank", attached.rank);
   text_number(text, "comm_leader", 0);
   text_number(text, "iterations", marks - 1);
+  text_number(text, "unit", unit_of_passes());
   text_add(text, ",\"phases\":[");
   for (int i = 0; i < loop.phases; i++) {
     text_add(text, i ? "," : "");
@@ -30,15 +32,16 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_add(text, "]");
 }
 
-/* A part is written soon after the begin, then at longer and longer times up to PART_NS, or after many records. */
+/* A part is written soon after the begin, then at longer and longer times, or after many records. */
 static void plan_part(int64_t written_ns) {
-  const int64_t wait_ns = written_ns - state->begin_ns + FIRST_PART_NS;
+  const int64_t passed_ns = written_ns - state->begin_ns, longest_ns = passed_ns / PARTS > PART_NS ? passed_ns / PARTS : PART_NS;
+  const int64_t wait_ns = passed_ns + FIRST_PART_NS;
   const int is_full = loop.written == state->capacity;
-  loop.due_ns = is_full ? INT64_MAX : written_ns + (wait_ns < PART_NS ? wait_ns : PART_NS);
+  loop.due_ns = is_full ? INT64_MAX : written_ns + (wait_ns < longest_ns ? wait_ns : longest_ns);
   loop.due_records = is_full ? INT64_MAX : loop.written + PART_RECORDS;
 }
 
-static inline int part_is_due(int64_t t) { return t >= loop.due_ns || state->seen >= loop.due_records; }
+static inline int part_is_due(int64_t t) { return t >= loop.due_ns || decided(state->seen) >= loop.due_records; }
 
 /* Writes the records since the last part, and the section as far as it is known at this mark, so that a
  * program that is killed leaves them. A mark says how long that took: it is no part of an iteration. */
@@ -47,7 +50,7 @@ static void write_part(int64_t mark_ns) {
   sigset_t before;
   if (!begin_writing(&before)) return;
   struct extent to = whole_extent(mark_ns);
-  int64_t kept = kept_of(to);
+  const int64_t kept = to.seen = decided(kept_of(to));
   sampler_write();
   write_contexts();
   write_records(loop.written, kept);
@@ -55,8 +58,14 @@ static void write_part(int64_t mark_ns) {
   add_counts(&text, to, involuntary_switches() - switches_before, core_wait_so_far(), 0);
   text_frame(&text, RAW_PART);
   loop.written = kept;
+  const size_t open = (size_t)(kept_of(whole_extent(0)) - kept);
+  memmove(attached.records, records + kept, open * sizeof *records);
   records = attached.records - kept; /* the memory is used again */
-  if (record_contexts) record_contexts = attached.contexts - kept;
+  if (record_contexts) {
+    memmove(attached.contexts, record_contexts + kept, open * sizeof *record_contexts);
+    record_contexts = attached.contexts - kept;
+  }
+  if (!attached.budget) state->capacity = kept + attached.capacity;
   end_writing(&before);
   hindmost_next_body(); /* the last record is no longer in memory */
   const int64_t written_ns = now();
@@ -72,6 +81,8 @@ static void open_loop(void) {
   loop.load = load_of_host();
   loop.written = 0;
   state->begin_ns = now();
+  if (attached.budget && attached.budget < state->capacity) state->capacity = attached.budget;
+  begin_bound();
   plan_part(state->begin_ns);
   halo_depth = 0;
   enter_session(attached.marking_call == FIND_CALL ? FINDING : LOOP);
@@ -89,6 +100,7 @@ static void stop_finding(void) {
     hindmost_disarm();
     count_calls();
     leave_session();
+    leave_bound();
     raw_back_to(loop.file_frames);
     forget_written();
   }
@@ -103,6 +115,7 @@ static void loop_mark(int64_t t) {
   }
   hindmost_next_body();
   int64_t number = marks_made().count;
+  bound_at_mark(number, t);
   keep(t, number, ITERATION_MARK, 0, 0, 0);
   state->iteration = number;
   loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
@@ -170,10 +183,12 @@ static void write_loop(int complete, struct extent to) {
   struct text text = {0};
   leave_session();
   if (attached.marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
+    leave_bound();
     count_calls();
     return;
   }
   if (attached.marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
+  to = end_bound(to, to.end_ns);
   begin_loop_section(&text, marks.count);
   loop.number++;
   end_section(&text, attached.own, loop.written, to, complete);
@@ -196,7 +211,7 @@ static void mark_at_call(int64_t end_ns) {
 
 static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
   if (sampling) sampler_leave(begin_ns, end_ns);
-  if (pairs_page) note_pair(begin_ns, call, flags);
+  bound_after_call(pairs_page ? note_pair(begin_ns, call, flags) : 0);
   if (attached.marking_call == NO_CALL) return;
   if (attached.marking_call == FIND_CALL && part_is_due(end_ns)) write_due_part(end_ns);
   if (flags & (PART | ALONE))

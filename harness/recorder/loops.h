@@ -7,8 +7,6 @@
 
 #include "sections.h"
 
-enum { MAX_LOOP_PHASES = 64 };
-
 /* The marks so far, and when and behind which record the last one was. */
 struct marks {
   int64_t count, last_ns, last_seen;

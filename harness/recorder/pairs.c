@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ static int64_t bytes_written(int64_t t) {
 }
 
 static void note_iteration(int64_t t, int64_t number) {
-  if (!pairs_page) return;
+  if (!pairs_page || attached.rank) return;
   pairs_page->mark[pairs_page->marks % ITERATION_MARKS] =
       (struct iteration_mark){{t - clock_shift_ns, bytes_written(t)}, number};
   __atomic_store_n(&pairs_page->marks, pairs_page->marks + 1, __ATOMIC_RELEASE);
@@ -54,18 +55,44 @@ static __attribute__((noinline)) struct context_pair *new_pair(struct context_pa
   return slot;
 }
 
-/* Whether the number of calls of a class depends on when messages arrive. */
-static inline int is_poll(int32_t class) {
-  return class == FLAG_TEST || class == GET_STATUS || class == TEST_ONE || class == TEST_ALL || class == TEST_ANY ||
-         class == TEST_SOME || class == WAIT_ANY || class == WAIT_SOME;
+/* Passes of loops, by their number, and which began last. */
+static struct {
+  int64_t count[LOOP_OF_BORDER + 1], borders; /* borders: as the page had it when they were counted */
+  int32_t loop;
+} passes;
+
+static void count_passes(void) {
+  passes.borders = pairs_page->borders;
+  memset(passes.count, 0, sizeof passes.count);
+  for (int i = 0; i < PAIRS; i++) passes.count[pairs_page->pair[i].border & LOOP_OF_BORDER] += pairs_page->pair[i].count;
 }
 
-static void note_pair(int64_t begin_ns, enum call call, int flags) {
+static struct pass pass_now(void) {
+  if (!pairs_page || !passes.loop || pairs_page->left_out) return (struct pass){0};
+  return (struct pass){passes.count[passes.loop], passes.loop};
+}
+
+static void ask_for_loop(void) {
+  if (pairs_page) pairs_page->asks = 1;
+}
+
+/* The border that a pair is; a pass that begins there is counted. */
+static inline uint32_t border_at(const struct context_pair *pair) {
+  const int64_t borders = __atomic_load_n(&pairs_page->borders, __ATOMIC_ACQUIRE);
+  if (!borders || pairs_page->left_out) return 0;
+  const uint32_t border = pair->border, number = border & LOOP_OF_BORDER;
+  if (borders != passes.borders) count_passes();
+  else if (number) passes.count[number]++;
+  if (number) passes.loop = (int32_t)number;
+  return border;
+}
+
+static uint32_t note_pair(int64_t begin_ns, enum call call, int flags) {
   static uint32_t before;
-  if (!record_contexts || flags & INCOMPLETE || is_poll(hindmost_call_classes[call])) return;
+  if (!record_contexts || flags & INCOMPLETE || is_poll(hindmost_call_classes[call])) return 0;
   uint32_t after = context_now, at = (before * 0x9E3779B1u ^ after * 0x85EBCA77u) >> 7;
   struct context_pair *pair;
-  if (!after) return;
+  if (!after) return 0;
   for (;; at++) {
     pair = &pairs_page->pair[at % PAIRS];
     if (pair->before == before && pair->after == after) break;
@@ -75,15 +102,21 @@ static void note_pair(int64_t begin_ns, enum call call, int flags) {
     }
   }
   before = pairs_page->context = after;
-  if (!pair) return;
+  if (!pair) return 0;
   pair->count++;
   if (pair->begins) note_iteration(begin_ns, pair->begins);
+  return border_at(pair);
 }
 
 static void begin_pairs(void) {
-  const char *path = attached.pairs_path;
-  if (!path || attached.rank) return;
-  int file = open(path, O_RDWR | O_CLOEXEC);
+  char path[PATH_MAX];
+  if (!attached.pages) return;
+  snprintf(path, sizeof path, "%s/%d", attached.pages, attached.rank);
+  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file >= 0 && ftruncate(file, sizeof *pairs_page)) {
+    close(file);
+    file = -1;
+  }
   void *memory = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *pairs_page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) return;
@@ -96,7 +129,7 @@ static void begin_pairs(void) {
 
 static void ask_first_rank(double answer[2]) {
   answer[0] = 0, answer[1] = INFINITY;
-  if (pairs_page) {
+  if (pairs_page && !attached.rank) {
     answer[0] = (double)pairs_page->must_stop;
     if (pairs_page->end_ns != INT64_MAX) answer[1] = (double)(pairs_page->end_ns - system_now()) * 1e-9;
   }

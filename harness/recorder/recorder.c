@@ -49,6 +49,7 @@
 #include "sections.c"
 #include "signals.c"
 #include "pairs.c"
+#include "bounded.c"
 #include "loops.c"
 #include "petsc.c"
 #include "solves.c"

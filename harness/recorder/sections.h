@@ -4,6 +4,8 @@
 #include "attached.h"
 #include "json.h"
 
+enum { MAX_LOOP_PHASES = 64 };
+
 /* How far a section goes: to a record, and to a time. */
 struct extent {
   int64_t seen, end_ns;

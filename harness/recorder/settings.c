@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "activities.h"
 #include "attached.h"
 #include "inject.h"
 
@@ -20,16 +21,28 @@ static int call_named(const char *name) {
   return -1;
 }
 
+/* The number of an activity and an event of it; number 0 is that of all other work. */
+static void read_activity(char *value) {
+  char *event;
+  const long number = strtol(value, &event, 10);
+  struct watched *w = number > 0 && number < MAX_ACTIVITIES && *event == ' ' ? watch_name(event + 1, -1) : NULL;
+  if (!w) return;
+  w->activity = (int8_t)number;
+  if (attached.activity_count <= number) attached.activity_count = (int)number + 1;
+}
+
 /* Names of events may end in blanks, so a value goes to the end of its line. */
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
+  else if (!strcmp(key, "pages")) attached.pages = strdup(value);
   else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most_ns")) attached.max_ns = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
+  else if (!strcmp(key, "budget")) attached.budget = strtoll(value, NULL, 10) / (int64_t)(sizeof(struct record) + sizeof(uint32_t));
   else if (!strcmp(key, "iterate")) attached.marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "unless_marked")) attached.unless_marked = 1, attached.marking_call = FIND_CALL;
   else if (!strcmp(key, "nth")) attached.marking_nth = strtoll(value, NULL, 10);
@@ -41,6 +54,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;
+  else if (!strcmp(key, "activity")) read_activity(value);
   else if (!strcmp(key, "solve") && (w = watch_name(value, -1))) w->is_solve = 1, w->level = SOLVE_LEVEL;
   else if (!strcmp(key, "snes") && (w = watch_name(value, -1))) w->level = SNES_LEVEL;
   else if (!strcmp(key, "ts") && (w = watch_name(value, -1))) w->level = TS_LEVEL;

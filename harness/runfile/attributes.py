@@ -117,6 +117,25 @@ class LoopOfProgram(TypedDict):
     loops: NotRequired[list[LoopSeen]]
 
 
+class SummedCalls(TypedDict):
+    """What is kept of a loop that made more calls than the budget holds.
+
+    Attributes
+    ----------
+    unit : int
+        Passes of the loop, or marked iterations, that make an iteration of the file.
+    passes : int
+        Of the loop in all; 0 where that is not known.
+    unknown : int
+        Of these, passes before the loop was known and after all calls could be kept: they are not
+        in the file.
+    """
+
+    unit: Count
+    passes: Count
+    unknown: Count
+
+
 class Attached(TypedDict, total=False):
     """What a run knows of the program that was attached to."""
 
@@ -130,6 +149,7 @@ class Attached(TypedDict, total=False):
     iterate_at: CallOfIteration
     marks_differ: str
     loop: LoopOfProgram
+    summed: SummedCalls
     without_iterations: Count
     solves_skipped: Count
     snes_steps: CountPair

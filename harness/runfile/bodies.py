@@ -20,6 +20,9 @@ PHASES = ("halo", "wait", "post", "unclassified", "local")
 INJECTED = "injected"
 """The phase of noise that was put in on purpose, last of all; only runs with such noise have it."""
 
+OTHER_WORK = "other"
+"""The activity of local work that is in no PETSc event of an activity, last of all."""
+
 EARLIER_PHASES = ("halo", "wait", "post", "local")
 """Phases of files before version 3, in which unclassified MPI time is part of ``local``."""
 
@@ -33,6 +36,7 @@ NO_GROUP = -1
 """Instead of the rank that stands for the group of an event."""
 DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
 
+SUMMED = "only sums were kept of the calls in some iterations"
 PART = "some MPI calls were among a part of the ranks"
 WHO_WAITS_IS_NOT_KNOWN = (DIFFERENT, PART)
 """Reasons for missing events with which ranks may not wait for all others in an iteration."""

@@ -136,9 +136,12 @@ class Header:
 
     @property
     def calls_of_iteration(self) -> str:
-        """The calls of MPI that end an iteration: ``each 3 calls of MPI_Allreduce``."""
-        at = (self.spec.get("attached") or {}).get("iterate_at")
-        return f"each {counted(at['calls'], 'call')} of {at['call']}" if at else ""
+        """The calls or marks that end an iteration: ``each 3 calls of MPI_Allreduce``."""
+        said = self.spec.get("attached") or {}
+        at, unit = said.get("iterate_at"), said.get("summed", {}).get("unit", 1)
+        if at:
+            return f"each {counted(at['calls'] * unit, 'call')} of {at['call']}"
+        return f"each {unit:,} marked iterations" if unit > 1 else ""
 
     def to_attributes(self) -> dict[str, str | int]:
         """Return the attributes of the file: text and numbers, and JSON for mappings."""
@@ -209,12 +212,14 @@ class Edges:
         to: NDArray[np.integer[Any]],
         messages: NDArray[np.integer[Any]],
         sizes: NDArray[np.integer[Any]],
-        bodies: int,
+        bodies: float,
     ) -> Edges:
         """Return to whom a rank sent, with the mean messages and bytes of a body.
 
         Parameters
         ----------
+        bodies : float
+            In which these were sent.
         to, messages, sizes : int array, shape (target,)
             Ranks, of which some may come again, messages in all bodies, and their bytes.
         """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
 from hindmost.harness.runfile.attributes import Json, read_summary
-from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES, sum_of_phases
+from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES, SUMMED, sum_of_phases
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
@@ -34,6 +34,7 @@ from hindmost.harness.runfile.schema import (
     VERSION,
     Variable,
 )
+from hindmost.models.events import EventKind
 from hindmost.parsing import shown
 from hindmost.records import RecordError, check_version
 from hindmost.text import choose, percent, seconds
@@ -141,8 +142,15 @@ class Run:
         DataError
             The run does not know where its calls were made.
         """
+        if not self.has("event_context") or not self.has("frame_place"):
+            raise DataError(
+                f"{self.path} does not know where its calls of MPI were made, so it has no call "
+                "tree: record it with 'hindmost attach'."
+            )
+        names = ("event_context", "event_work", "event_duration")
         with self.reading():
-            return call_tree_of(self)
+            blocks = (tuple(self.variable(name, rows) for name in names) for rows in self.blocks())
+            return call_tree_of(self.contexts, self.columns, blocks)
 
     def to_hatchet(self) -> Any:
         """Return the tree of its calls of MPI: hatchet.GraphFrame, times in seconds.
@@ -293,6 +301,15 @@ class Run:
         return float(self.variable("every_solve_time" if self.reduced else "solve_time").max())
 
     @property
+    def summed(self) -> int:
+        """Iterations in which some rank's calls are known by sums only."""
+        if self.header.spec.get("events_left_out") != SUMMED:
+            return 0
+        if not self.has("event_kind"):
+            return self.bodies
+        return int(np.count_nonzero(self.variable("event_kind")[:, 0] == EventKind.UNKNOWN))
+
+    @property
     def of_program(self) -> str:
         """What part of its program an attached run is, to end a sentence; empty if unknown."""
         whole_s = (self.header.spec.get("attached") or {}).get("program_s", 0.0)
@@ -316,8 +333,9 @@ class Run:
         if name not in self.activities:
             if not self.activities:
                 raise DataError(
-                    f"{self.path} has no activities: only 'hindmost run --activities' and "
-                    "record_ksp(..., activities=True) record them."
+                    f"{self.path} has no activities: only solves of PETSc that 'hindmost attach', "
+                    "'hindmost run --activities' or record_ksp(..., activities=True) record have "
+                    "them."
                 )
             raise DataError(f"Unknown activity '{name}'; {choose(self.activities)}.")
         with self.reading() as file:

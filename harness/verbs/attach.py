@@ -19,7 +19,6 @@ from uuid import uuid4
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
 from hindmost.harness.attach.environment import (
-    PAIRS,
     STATUS,
     export_lines,
     link_words,
@@ -60,6 +59,8 @@ LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
 OWNER = "owner"
 """Before the host, process and start of the one that removes a file when its program has ended."""
+PAGES = "pages"
+"""Before the folder of `hindmost.harness.attach.pairs`, which ranks of the node share."""
 BOARD = "board"
 """Before the file in which ranks tell each other that they are attached: the settings of rank 0."""
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -129,6 +130,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="256MB",
         metavar="SIZE",
         help="memory for the records of a solve or loop on each rank (%(default)s)",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="keep all calls of a loop; else beyond 64 MB a rank sums for most iterations",
     )
     parser.add_argument(
         "--inject",
@@ -238,6 +244,7 @@ def settings_text(arguments: argparse.Namespace) -> str:
         most=arguments.most,
         iterate_at=arguments.iterate_at,
         memory=arguments.memory,
+        all_calls=arguments.all,
         inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
         most_seconds=arguments.most_seconds,
@@ -254,7 +261,7 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    limits = (arguments.memory, arguments.most_seconds, arguments.sample)
+    limits = (arguments.memory, arguments.all, arguments.most_seconds, arguments.sample)
     asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
@@ -263,8 +270,14 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     return Path(arguments.out).resolve() / f"{name}{SETTINGS_SUFFIX}"
 
 
-def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
-    """Compile the recorder where need be, and write its settings; return the recorder."""
+def prepare(arguments: argparse.Namespace, settings: Path, pages: str = "") -> Path:
+    """Compile the recorder where need be, and write its settings; return the recorder.
+
+    Parameters
+    ----------
+    pages : str
+        Folder of the pages of ranks; empty if nobody follows their loops.
+    """
     text = settings_text(arguments)
     library = library_to_preload(arguments.mpicc)
     launched = assigned_rank().launcher
@@ -272,7 +285,8 @@ def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
     make_folder(arguments.out, "--out")
     try:
         owner = "" if arguments.print else owner_line()  # of a script's, the script has them
-        write_atomically(settings, f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}{text}")
+        own = f"{LIBRARY} {library}\n{BOARD} {board}\n{owner}"
+        write_atomically(settings, f"{own}{PAGES} {pages}\n{text}" if pages else f"{own}{text}")
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     return library
@@ -345,17 +359,20 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         settings = settings.with_name(f"{settings.stem}-{own}{SETTINGS_SUFFIX}")
     told = settings.with_name(f"{settings.stem}-{own}.status")
     stop = stop_request(arguments)
+    pages = TemporaryDirectory(prefix="hindmost-", ignore_cleanup_errors=True)
     try:
-        library = prepare(arguments, settings)
+        library = prepare(arguments, settings, pages.name)
         told.touch(mode=0o600)
         told.write_text(owner_line())
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
-        ended = run_watched(program, {**original, **added}, blocked, told, arguments, stop)
+        environment = {**original, **added}
+        ended = run_watched(program, environment, blocked, told, Path(pages.name), arguments, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
             path.unlink(missing_ok=True)
+        pages.cleanup()
         release_signals({*blocked, *PUT_OFF})
     try:
         failed = 0
@@ -382,10 +399,12 @@ def run_watched(
     environment: dict[str, str],
     blocked: set[signal.Signals],
     told: Path,
+    pages: Path,
     arguments: argparse.Namespace,
     request: StopRequest | None,
 ) -> Ended:
     """Run the program and watch it; tell it to stop before its time is up, if that is asked for."""
+    from hindmost.harness.attach.borders import NodeBorders
     from hindmost.harness.attach.pairs import PairsPage
     from hindmost.harness.attach.stop import POLL_S, ProgramWatch
 
@@ -393,11 +412,15 @@ def run_watched(
         processes = read_outcome(told).processes
         return processes[0].folder / FIRST_NODE if processes else None
 
-    with TemporaryDirectory(prefix="hindmost-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "pairs"
-        watch = ProgramWatch(PairsPage(path), request, warn, raw_file, arguments.out)
-        ended = run_program(program, {**environment, PAIRS: str(path)}, blocked, watch.poll, POLL_S)
-        watch.end(ended.status)
+    watch = ProgramWatch(PairsPage(pages / "0"), request, warn, raw_file, arguments.out)
+    borders = NodeBorders(pages, raw_file)
+
+    def poll() -> None:
+        watch.poll()
+        borders.poll()
+
+    ended = run_program(program, environment, blocked, poll, POLL_S)
+    watch.end(ended.status)
     return ended
 
 

@@ -12,7 +12,7 @@ from hindmost.errors import DataError
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import interval_widths, weigh
 
-LEAST_POINTS = 2
+MIN_POINTS = 2
 """Points of a kernel. From four on, the last ones are held out; with fewer, other kernels say which
 candidates do well, or all count alike."""
 
@@ -107,11 +107,11 @@ def trials_of(kernels: MeasuredKernels, at: float) -> Trials:
     """Check kernels, and let all candidates predict their target and last points."""
     there = np.isfinite(kernels.values)
     count = there.sum(axis=1)
-    if (count < LEAST_POINTS).any():
-        kernel = int(np.argmax(count < LEAST_POINTS))
+    if (count < MIN_POINTS).any():
+        kernel = int(np.argmax(count < MIN_POINTS))
         raise DataError(
             f"Kernel {kernel} has {count[kernel]} points; a prediction beyond them needs "
-            f"{LEAST_POINTS}: measure {LEAST_POINTS - count[kernel]} more."
+            f"{MIN_POINTS}: measure {MIN_POINTS - count[kernel]} more."
         )
     if not (kernels.values[there] > 0.0).all():
         raise DataError("A value is not above 0; predictions take logarithms: leave it out.")

@@ -11,7 +11,7 @@ from hindmost.models.foretell.candidates import COUNT, continue_series
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import LEAST_POINTS
 
-LEAST_KNOWN = 3
+MIN_KNOWN = 3
 """Points from which a candidate predicts a held-out one."""
 MAX_ORIGINS = 10
 """Held-out points of a series that are looked at, the last ones."""
@@ -78,7 +78,7 @@ def hold_out(
         p, y = points[there], values[np.ix_(members, there)]
         ahead[members] = np.log(at / p[-1])
         predicted[members] = continue_series(p, y, at, recent[members])
-        for origin in range(min(p.size - LEAST_KNOWN, MAX_ORIGINS)):
+        for origin in range(min(p.size - MIN_KNOWN, MAX_ORIGINS)):
             known = p.size - 1 - origin
             # The held-out point whose distance is most like the target's.
             far = np.log(p[known:] / p[known - 1])

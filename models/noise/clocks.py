@@ -23,7 +23,7 @@ MIN_RANDOM = 30
 """Detours from which on a clock would have been found, so that those without one are random."""
 CERTAIN = 1e-5
 """Probability below which an alignment of random detours is not chance."""
-LEAST_SHARE = 0.3
+MIN_SHARE = 0.3
 """Of the detours, that must follow a clock to speak of one."""
 SLOWEST, FASTEST = 0.12, 1.9
 """Frequencies that are tried, over the mean rate of detours."""
@@ -89,7 +89,7 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     share = float(fine_strength.max())
     tried = max(steps / 6.0, 1.0)
     without = RANDOM if times_s.size >= MIN_RANDOM else UNKNOWN
-    if share < LEAST_SHARE or chance(times_s, best) * tried > CERTAIN:
+    if share < MIN_SHARE or chance(times_s, best) * tried > CERTAIN:
         return without
     halves = np.array_split(times_s, 2)
     if any(aligned_in(half, best) < 0.6 * share for half in halves if half.size >= MIN_PERIODIC):

@@ -27,7 +27,7 @@ from hindmost.models.simulation.blocks import NEGLIGIBLE, RESOLUTION_S
 Kind = Literal["exponential", "fixed"]
 FloatArray = NDArray[np.float64]
 
-LEAST_ITERATIONS = 100
+MIN_ITERATIONS = 100
 CLEAR = 5.0
 """Jitters that a detour must last to be told from jitter."""
 MIN_DETOURS = 5
@@ -163,7 +163,7 @@ def find_detours(
     RankDetours or None
         None if there are too few iterations to say anything.
     """
-    if work_s.size < LEAST_ITERATIONS:
+    if work_s.size < MIN_ITERATIONS:
         return None
     excess_s, usual_s = excess_over_place(work_s, place)
     seconds = max(float(start_s[-1] - start_s[0] + work_s[-1]), RESOLUTION_S)

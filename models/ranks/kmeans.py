@@ -17,7 +17,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 
 STARTS = 5
-MOST_ROUNDS = 100
+MAX_ROUNDS = 100
 TOLERANCE = 1e-3
 """Relative to the largest normalised value: a start whose centroids move less is done."""
 MAX_CLUSTERS = 8
@@ -159,7 +159,7 @@ def moved_centroids(
         Of the last round.
     """
     inertia = np.inf
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         # |x - c|^2 without |x|^2, which is the same for every centroid
         beyond = (centroids**2).sum(axis=1) - 2.0 * (vectors @ centroids.T)
         labels = beyond.argmin(axis=1)

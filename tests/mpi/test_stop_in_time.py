@@ -16,7 +16,7 @@ from tests.programs.attaching import ATTACH, alone, compiled
 
 import hindmost
 from hindmost.errors import UsageError
-from hindmost.harness.attach.environment import PAIRS, STATUS, variables
+from hindmost.harness.attach.environment import STATUS, variables
 from hindmost.harness.attach.limit import FLOOR_S, GIVEN, LAG, LEARNT, RESERVE, StopRequest
 from hindmost.harness.attach.outcome import read_outcome
 from hindmost.harness.attach.pairs import Handler, PairsPage
@@ -112,14 +112,13 @@ def test_the_loop_of_time_steps_is_known_while_the_program_runs(
 ) -> None:
     settings, status = tmp_path / "settings", tmp_path / "status"
     library = recorder_library()
-    settings.write_text(f"library {library}\n{AttachRequest(out=tmp_path / 'runs').text(None)}")
+    request = AttachRequest(out=tmp_path / "runs").text(None)
+    settings.write_text(f"library {library}\npages {tmp_path}\n{request}")
     (tmp_path / "runs").mkdir()
-    page = PairsPage(tmp_path / "page")
+    page = PairsPage(tmp_path / "0")
     environment = {**os.environ, **variables(library, settings), STATUS: str(status)}
     status.touch()
-    process = subprocess.Popen(
-        [stops, "5"], env={**environment, PAIRS: str(tmp_path / "page")}, cwd=tmp_path
-    )
+    process = subprocess.Popen([stops, "5"], env=environment, cwd=tmp_path)
     watcher, deadline_s = LoopWatcher(page), time.monotonic() + PATIENCE_S
     try:
         # Until marks are made at all pairs, some of the first iterations are missed.

@@ -45,7 +45,7 @@ def test_a_page_has_the_longest_iteration_of_a_long_run(
                "phase_duration": phases, "solve_time": solve}  # fmt: skip
     run = open_run(write_whole(tmp_path, header, values))
     report = report_run(run)
-    monkeypatch.setattr(module, "MOST_CELLS", 6000)
+    monkeypatch.setattr(module, "MAX_CELLS", 6000)
     chart = event_window(run, report)
     assert chart is not None
     assert SLOW in chart.iterations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.report.runs_overview import grown_headline, judge_experiment
 from hindmost.analysis.scaling.batches import ScalingOptions
 from hindmost.analysis.scaling.figures import scaling_chart
-from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, scaling_table
@@ -114,11 +112,6 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     last = float(np.median(kernel.kernel.series.values[-1]))
     assert kernel.growth == pytest.approx(kernel.predicted / last, rel=1e-12)
     assert "%" not in scaling_table(study.metrics[0], [kernel], width=200)[2].split("100.0 %")[1]
-    module: dict[str, Any] = {}
-    exec(compile(python_module(study), "models.py", "exec"), module)
-    (function,) = module["MODELS"].values()
-    assert np.isfinite(function(512.0))
-    assert np.isnan(function(1024.0))
     chart = scaling_chart(kernel, study.target)
     line = next(each for each in chart.series if "768 to 1024: no model" in each.name)
     assert np.isnan(line.y[line.x > 700.0]).all()
@@ -132,32 +125,3 @@ def test_a_kernel_that_falls_is_not_said_to_grow(tmp_path: Path) -> None:
     (standing,) = study.metrics[0].at_target(study.metrics[0].order)
     said = grown_headline(standing, study.target)
     assert re.match(r"f is predicted to fall to 0\.2\d*x at p = 4096 \(90 % interval 0\.2", said)
-
-
-def test_the_python_module_runs_and_gives_the_predictions(study: ScalingStudy) -> None:
-    text = python_module(study)
-    module: dict[str, Any] = {}
-    exec(compile(text, "models.py", "exec"), module)
-    functions: dict[tuple[str, str], Callable[..., float]] = module["MODELS"]
-    assert {kernel for kernel, _ in functions} == MIXED.keys()
-    assert len({id(function) for function in functions.values()}) == len(MIXED)
-    metric = study.metrics[0]
-    targets = np.array([1.0, 2.0, 47.9, 48.1, 1024.0, 1e5])
-    for kernel in map(metric.kernel, metric.order):
-        function = functions[kernel.series.kernel, "time"]
-        expected = kernel.predict(targets[:, None])
-        assert [function(p) for p in targets.tolist()] == pytest.approx(expected.tolist())
-        assert function.__doc__ is not None
-        assert kernel.series.kernel.split()[0] in function.__doc__
-
-
-def test_roots_of_logarithms_run_below_one(tmp_path: Path) -> None:
-    points = 2.0 ** np.arange(-3, 6)
-    function: Function = lambda p: 1.0 + p * np.sqrt(np.maximum(np.log2(p), 0.0))  # noqa: E731
-    path = write_text(tmp_path / "e.txt", {"f": function}, points=points)
-    study = study_scaling(read_experiment(path), ScalingOptions(space="fine"))
-    module: dict[str, Any] = {}
-    exec(python_module(study), module)
-    kernel = study.metrics[0].kernel(study.metrics[0].order[0])
-    found = [module["f"](p) for p in points.tolist()]
-    assert found == pytest.approx(kernel.predict(points[:, None]).tolist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from benchmarks.synthetic.scaling_grids import AXES, cross
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.scaling.figures import scaling_chart
-from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
@@ -71,17 +69,6 @@ def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
     ranges = [each["range"] for each in changed["segments"]]
     assert ranges == [[[2.0, 32.0], [10.0, 40.0]], [[2.0, 32.0], [80.0, 320.0]]]
     assert not next(each for each in models if each["kernel"] == "one")["segmented"]
-
-
-def test_the_python_module_has_both_sides(study: ScalingStudy) -> None:
-    module: dict[str, Any] = {}
-    exec(compile(python_module(study), "models.py", "exec"), module)
-    (metric,) = study.metrics
-    targets = np.array([[4.0, 15.0], [4.0, 59.0], [4.0, 61.0], [128.0, 1280.0]])
-    for kernel in map(metric.kernel, metric.order):
-        function = module["MODELS"][kernel.series.kernel, "time"]
-        expected = kernel.predict(targets).tolist()
-        assert [function(p, n) for p, n in targets.tolist()] == pytest.approx(expected)
 
 
 def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path) -> None:

@@ -78,12 +78,6 @@ def test_a_model_that_does_not_fit_is_told_where_it_stands(
     assert models["changed"]["scores"]["misfit"].keys() == {"at", "off", "standard_errors"}
     assert any("does not fit" in each for each in models["changed"]["doubts"])
     assert models["linear"]["scores"]["misfit"] is None
-    assert main([*asked, "--python"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (about,) = [number for number, line in enumerate(lines) if line.startswith("    # The model ")]
-    assert lines[about].startswith("    # The model does not fit: it is off by ")
-    assert lines[about - 2] == "def changed(p):"
-    assert lines[about + 1].startswith("    return ")
 
 
 def test_segments_stand_in_the_order_of_the_parameter(
@@ -195,7 +189,6 @@ def test_noise_is_no_finding(tmp_path: Path) -> None:
         (["--parameter", "n"], UsageError, "No parameter 'n'"),
         (["--figure", "x.gif"], UsageError, "png, pdf or svg"),
         (["--space", "wide"], UsageError, "invalid choice"),
-        (["--json", "--python"], UsageError, "not allowed with"),
     ],
 )
 def test_what_is_not_possible(

@@ -24,7 +24,8 @@ OUT = Path("/runs")
 
 def test_settings_describe_every_solver_once() -> None:
     lines = AttachRequest(out=OUT, only="ice_", every=3, most=5).text(None).splitlines()
-    assert lines[:5] == [f"out {OUT}", "memory 256000000", "only ice_", "every 3", "most 5"]
+    memory = ["memory 256000000", "budget 64000000"]
+    assert lines[:6] == [f"out {OUT}", *memory, "only ice_", "every 3", "most 5"]
     assert [line[7:] for line in lines if line.startswith("solver ")] == list(SOLVERS.names)
     gmres = lines[lines.index("solver gmres") + 1 :]
     assert gmres[:3] == ["end O KSPGMRESOrthog", "end O KSPOrthogonalize", "end N VecNormalize"]
