@@ -41,19 +41,20 @@ from numpy.typing import NDArray
 
 from hindmost.models.foretell import held_out, weighing
 from hindmost.models.foretell.candidates import Candidate
-from hindmost.models.foretell.forecast import MIN_POINTS, joint_trials
+from hindmost.models.foretell.forecast import joint_trials
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import (
     JUMP,
     LARGEST_ERROR,
     MIN_ERROR,
+    OF_ERROR,
     STEEPEST,
     Weighed,
     weigh,
     width_features,
 )
 
-LEAST_LEFT = MIN_POINTS + 1
+MIN_LEFT = 5
 """Points that a series must have left."""
 AHEAD = (1, 2)
 SIDE = 0.965
@@ -91,7 +92,7 @@ class Outcome:
     ----------
     errors : float64 array, shape (series,)
         Predicted less measured logarithm.
-    features : float64 array, shape (series, 2)
+    features : float64 array, shape (series, 3)
         What widths depend on.
     ahead : float64 array, shape (series,)
         Logarithm of the target over the last point.
@@ -112,7 +113,9 @@ def main() -> None:
     pools = {ahead: list(pools_of(series, ahead)) for ahead in AHEAD}
     if asked.learn:
         both = [*pools[1], *pools[2]]
-        found = learn_widths(foretell_pools(both), programs_of(both), [])
+        # Both distances count alike.
+        kinds = [f"{name} {ahead}" for ahead in AHEAD for name in programs_of(pools[ahead])]
+        found = learn_widths(foretell_pools(both), np.array(kinds), [])
         say(np.array2string(found, precision=3, separator=", "))
         return
     for ahead in AHEAD:
@@ -123,7 +126,7 @@ def pools_of(series: Sequence[RealSeries], ahead: int) -> Iterator[Pool]:
     """Yield the series that have points enough without the last ones."""
     members: dict[tuple[str, str, float], list[RealSeries]] = defaultdict(list)
     for each in series:
-        if each.points.size >= LEAST_LEFT + ahead:
+        if each.points.size >= MIN_LEFT + ahead:
             members[each.experiment, each.metric, float(each.points[-1])].append(each)
     for (experiment, _, at), those in members.items():
         known = [(each.points[:-ahead], each.medians[None, :-ahead]) for each in those]
@@ -152,6 +155,7 @@ OF_WEIGHTS = (
     Mechanism(name="weights: median of all", patches=((weighing, "SHARPNESS", 1e-9),)),
     Mechanism(name="densities as they are: squared", patches=((weighing, "SHARPNESS", 2.0),)),
     Mechanism(name="others than the best candidate", patches=((weighing, "SHARPNESS", 100.0),)),
+    Mechanism(name="the form of exact growth", patches=((weighing, "MIN_EXACT", 1000),)),
 )
 OF_TRIALS = (
     Mechanism(name="the last 10 held-out points", patches=((held_out, "MAX_ORIGINS", 1000),)),
@@ -208,8 +212,12 @@ def learn_widths(
 def quantile_regression(
     features: NDArray[np.float64], sizes: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return coefficients of the logarithm of a width that a share `SIDE` of errors keeps to."""
-    wanted = np.log(sizes + MIN_ERROR)
+    """Return coefficients of the logarithm of a width that a share `SIDE` of errors keeps to.
+
+    The second one, the power of the error, is given: learnt, widths would hardly depend on it.
+    """
+    wanted = np.log(sizes + MIN_ERROR) - OF_ERROR * features[:, 1]
+    features = features[:, [0, 2]]
     found = np.zeros(features.shape[1])
     factor = weight
     for _ in range(200):  # iteratively reweighted least squares
@@ -219,7 +227,7 @@ def quantile_regression(
         rest = wanted - features @ found
         factor = weight * np.where(rest > 0.0, SIDE, 1.0 - SIDE)
         factor = factor / np.maximum(np.abs(rest), 0.02)
-    return found
+    return np.insert(found, 1, OF_ERROR)
 
 
 def print_table(series: Sequence[RealSeries], pools: Sequence[Pool], ahead: int) -> None:
@@ -247,7 +255,7 @@ def print_table(series: Sequence[RealSeries], pools: Sequence[Pool], ahead: int)
     ]
     say(f"| **hindmost** | {' | '.join(cells)} | {seconds:.1f} |")
     variants: dict[str, Outcome] = {
-        f"without {each}": foretell_pools(pools, without=each) for each in list(Candidate)[1:]
+        f"without {each}": foretell_pools(pools, without=each) for each in list(Candidate)[1:4]
     }
     for mechanism in (*OF_WEIGHTS, *OF_TRIALS):
         with mechanism.off():

@@ -1,19 +1,23 @@
 """What is predicted of programs with known truth, on ranks that were not recorded.
 
     python -m benchmarks.simulation_worlds [--quick] [--worlds N] [--first SEED] [--ranks LIST]
+        [--noise FAMILY]
 
 Draws worlds (`benchmarks.synthetic.worlds`: work, weak or strong scaling, imbalance, noise,
 network, halos and reductions), runs each on 2 to 4 ranks and writes run files as if recorded; asks
 what ``hindmost whatif`` asks of them, by the same functions; and runs the same world on those
-ranks. Worlds with several ranks on a node come with a machine file, others without.
+ranks. Noise is of a family that shares nothing with the laws that are fitted (a daemon by the
+clock, spells of slow ranks), or detours by the iteration. Worlds with several ranks on a node come
+with a machine file, others without.
 
 Questions: the time on more ranks, as it is, and without noise or with four times the latency;
 whether PIPECG pays off there, from runs of CG; and on the recorded ranks what equal work, a quiet
 machine and an ideal network save. Worlds take turns in the number of ranks and in the change.
 
-*Held* is the share of the truths in the 90 % intervals that were given; *decided* that of the
-questions answered with a number and an interval, or with yes or no; *rightly* the share of all
-questions that were decided, and whose truth is in the interval, or that answer.
+*Error* is the median and 90th percentile of those of times. *Held* is the share of the truths in
+the 90 % intervals that were given; *decided* that of the questions answered with a number and an
+interval, or with yes or no; *rightly* the share of all questions that were decided, and whose truth
+is in the interval, or that answer.
 """
 
 from __future__ import annotations
@@ -25,7 +29,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from benchmarks.synthetic.worlds import Walked, World, draw_world, neighbours, walk_world
+from benchmarks.synthetic.worlds import (
+    NOISE,
+    Walked,
+    World,
+    draw_world,
+    neighbours,
+    walk_world,
+    with_noise,
+)
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import find_runs
@@ -73,6 +85,8 @@ class Tally:
     asked, decided, rightly, intervals, held : int
     widths : list of float
         Ratio of the ends of intervals.
+    errors : list of float
+        Of times, over the truth.
     why : list of str
         Why worlds were undecided, or missed.
     """
@@ -83,10 +97,17 @@ class Tally:
     intervals: int = 0
     held: int = 0
     widths: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
 
     def add(
-        self, truth: float, ends: tuple[float, float] | None, *, decided: bool, note: str
+        self,
+        truth: float,
+        ends: tuple[float, float] | None,
+        *,
+        decided: bool,
+        note: str,
+        seconds: float = float("nan"),
     ) -> None:
         """Add an answer in numbers; ends are None if there is no interval."""
         self.asked += 1
@@ -99,6 +120,8 @@ class Tally:
         self.held += held
         self.rightly += held and decided
         self.widths.append(ends[1] / max(ends[0], 1e-300))
+        if np.isfinite(seconds):
+            self.errors.append(abs(seconds / truth - 1.0))
         if not held or not decided:
             where = f"truth {truth:.4g}, interval {ends[0]:.4g} to {ends[1]:.4g}"
             self.why.append(f"{note} {where}{'' if decided else ', undecided'}")
@@ -107,9 +130,12 @@ class Tally:
         """Return the line of a table."""
         held = f"{self.held / self.intervals:.0%} of {self.intervals}" if self.intervals else "-"
         width = f"{np.median(self.widths):.2f}" if self.widths else "-"
+        error = "-"
+        if self.errors:
+            error = " / ".join(f"{each:.0%}" for each in np.quantile(self.errors, (0.5, 0.9)))
         return (
-            f"| {name} | {self.asked} | {held} | {width} | {self.decided / self.asked:.0%} | "
-            f"{self.rightly / self.asked:.0%} |"
+            f"| {name} | {self.asked} | {error} | {held} | {width} | "
+            f"{self.decided / self.asked:.0%} | {self.rightly / self.asked:.0%} |"
         )
 
 
@@ -250,7 +276,11 @@ def ask(world: World, seed: int, ranks: Sequence[int], tallies: dict[str, Tally]
             for case, one in zip(cases, at, strict=False):
                 truth_s = true_s(world, seed, each, **CASES[case][1])
                 tally_of(tallies, f"{each} ranks, {case}").add(
-                    truth_s, ends_of(one), decided=one.prediction.known, note=note
+                    truth_s,
+                    ends_of(one),
+                    decided=one.prediction.known,
+                    note=note,
+                    seconds=one.prediction.seconds,
                 )
             if world.program == "cg":
                 partner(world, seed, at, tallies)
@@ -314,8 +344,8 @@ def tally_of(tallies: dict[str, Tally], name: str) -> Tally:
 
 def lines_of(tallies: dict[str, Tally]) -> Iterator[str]:
     """Yield the table."""
-    yield "| question | asked | held | width | decided | rightly |"
-    yield "|---|---|---|---|---|---|"
+    yield "| question | asked | error | held | width | decided | rightly |"
+    yield "|---|---|---|---|---|---|---|"
     for name in sorted(tallies):
         yield tallies[name].line(name)
 
@@ -331,6 +361,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--ranks", default=",".join(map(str, RANKS)))
+    parser.add_argument("--noise", choices=NOISE, default=NOISE[0])
     parser.add_argument("--why", action="store_true", help="print what was missed or undecided")
     parser.add_argument("--quick", action="store_true", help="a quarter of the simulated work")
     arguments = parser.parse_args()
@@ -340,6 +371,7 @@ def main() -> None:
     tallies: dict[str, Tally] = {}
     for seed in range(arguments.first, arguments.first + arguments.worlds):
         world = draw_world(np.random.default_rng(seed))
+        world = with_noise(world, arguments.noise, np.random.default_rng((seed, 7)))
         ask(world, seed, ranks[seed % len(ranks) :][:1], tallies)
         if arguments.why:
             say(f"{seed}: {world}")

@@ -29,7 +29,11 @@ from hindmost.analysis.readers.formats.extrap import (
 )
 from hindmost.analysis.readers.formats.network_benchmarks import IMB, OSU
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
-from hindmost.analysis.readers.formats.petsc_log import PETSC_LOG, PETSC_LOG_RANKS
+from hindmost.analysis.readers.formats.petsc_log import (
+    PETSC_LOG,
+    PETSC_LOG_HISTORY,
+    PETSC_LOG_RANKS,
+)
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.site_benchmarks import (
@@ -77,6 +81,7 @@ HISTORY_FORMATS: Registry[HistoryFormat] = Registry(
         ASV,
         HYPERFINE,
         GITHUB_ACTION_BENCHMARK,
+        PETSC_LOG_HISTORY,
         REFRAME_LOG,
         REFRAME_REPORT,
         TALP,

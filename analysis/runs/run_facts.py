@@ -40,7 +40,7 @@ from hindmost.analysis.show.facts import (
 )
 from hindmost.analysis.show.phrases import doubt_words
 from hindmost.errors import DataError
-from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.bodies import INJECTED, OTHER_WORK
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import over_others
@@ -146,6 +146,10 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
     extra = None
     if samples is not None and stretch is not None:
         extra = extra_work(run, samples, culprit, stretch)
+    where = "" if stretch is None else str(stretch)
+    activity, activity_share = activity_of_extra(run, culprit.ranks)
+    if activity:
+        where, where_share = activity, activity_share
     own, injected = (
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
@@ -158,7 +162,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         share=culprit.share,
         certainty=Certainty.MEASURED if culprit.sure else Certainty.OPEN,
         doubt=doubt_words(culprit, run.bodies),
-        where="" if stretch is None else str(stretch),
+        where=where,
         where_share=where_share,
         steady=culprit.sure,
         waiting_shares=(
@@ -169,6 +173,25 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         extra=extra,
         injected=injected > 0.5 * own > 0.0,
     )
+
+
+def activity_of_extra(run: Run, ranks: Sequence[int]) -> tuple[str, float]:
+    """Return in which activity of PETSc most additional work of some ranks lies, and its share.
+
+    Empty if no activity has more than half of it, or the work was not divided.
+    """
+    if not run.activities:
+        return "", 0.0
+    spent = sum(
+        run.variable("activity_duration", rows).sum(axis=0, dtype=np.float64)
+        for rows in run.blocks()
+    )
+    extra = spent[[*ranks]].mean(axis=0) - np.delete(spent, [*ranks], axis=0).mean(axis=0)
+    most, total = int(extra.argmax()), float(np.maximum(extra, 0.0).sum())
+    share = float(extra[most]) / max(total, 1e-300)
+    if share <= 0.5 or run.activities[most] == OTHER_WORK:
+        return "", 0.0
+    return f"in PETSc's {run.activities[most]}", share
 
 
 def no_core(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:

@@ -79,7 +79,6 @@ COMMON = (
     "--solver",
     "--iterations",
     "--against",
-    "--within",
     "--json",
 )
 """What --help lists; --help-all has the others."""

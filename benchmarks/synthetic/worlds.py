@@ -9,7 +9,7 @@ ranks at once, and nothing of it uses the simulator that is held against it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,11 @@ class World:
         Of the grid of ranks that exchange halos; 0 for none.
     halo_bytes : float
         Of a message between recorded ranks.
+    daemon : tuple of float, seconds
+        The period by which a daemon wakes on each rank, at its own phase, and how long it runs.
+    spells : tuple of float
+        Share of the time in which a rank is slow, the mean length of a spell in seconds, and the
+        factor of its work meanwhile.
     """
 
     program: str
@@ -100,6 +105,27 @@ class World:
     library_s: float
     dimensions: int
     halo_bytes: float
+    daemon: tuple[float, float] = (0.0, 0.0)
+    spells: tuple[float, float, float] = (0.0, 1.0, 1.0)
+
+
+NOISE = ("iteration", "daemon", "spells")
+"""Families of noise: detours by the iteration, with exponential or Pareto lengths; a daemon that
+wakes by the clock; and spells in which a rank is slower."""
+
+
+def with_noise(world: World, family: str, random: np.random.Generator) -> World:
+    """Return a world with noise of another family; none of the others has a law of lengths."""
+    nothing = (0.0, *world.detours[1:])
+    if family == "daemon":
+        period_s = float(np.exp(random.uniform(np.log(1e-3), np.log(2e-2))))
+        daemon = period_s, float(random.uniform(0.002, 0.03)) * period_s
+        return replace(world, detours=nothing, daemon=daemon)
+    if family == "spells":
+        mean_s = float(np.exp(random.uniform(np.log(3e-3), np.log(5e-2))))
+        spells = float(random.uniform(0.02, 0.2)), mean_s, float(random.uniform(1.1, 1.8))
+        return replace(world, detours=nothing, spells=spells)
+    return world
 
 
 def draw_world(random: np.random.Generator) -> World:
@@ -197,11 +223,13 @@ def walk_world(
     where = random.choice(parts.size, shape, p=parts / parts.sum())
     every, nothing = np.arange(ranks), np.zeros(ranks)
     clock, sent, posted = nothing, nothing, None
+    machine = Disturbed(world, ranks, noise, random)
     for body in range(world.iterations):
         start[body] = clock
         jitter = noise * world.jitter * random.standard_normal((parts.size, ranks))
         own = share * parts[:, None] * level * np.maximum(1.0 + jitter, 0.5)
         own[where[body], every] += detours[body]
+        own += machine.more(clock, own)
         event, since = 0, nothing
         for step, (what, _) in enumerate(steps):
             if what == WORK:
@@ -221,6 +249,42 @@ def walk_world(
         rest=rest,
         total_s=float(clock.max()),
     )
+
+
+class Disturbed:
+    """What happens to ranks by the clock: a daemon, and spells in which they are slow.
+
+    Parameters
+    ----------
+    world : World
+    ranks : int
+    noise : float
+        Factor of it.
+    random : numpy.random.Generator
+    """
+
+    def __init__(self, world: World, ranks: int, noise: float, random: np.random.Generator) -> None:
+        self.world, self.noise, self.random = world, noise, random
+        self.phase_s = world.daemon[0] * random.random(ranks)
+        self.slow = random.random(ranks) < world.spells[0]
+        self.since_s = np.zeros(ranks)
+
+    def more(self, clock: Times, own: Times) -> Times:
+        """Return what the steps of an iteration take in addition: float64, shape (step, rank)."""
+        (period_s, length_s), (share, mean_s, factor) = self.world.daemon, self.world.spells
+        more = np.zeros_like(own)
+        if share:
+            passed = -np.expm1(-(clock - self.since_s) / mean_s)
+            odds = np.where(self.slow, 1.0, share / (1.0 - share)) * passed
+            self.slow ^= self.random.random(clock.size) < odds
+            self.since_s = clock.copy()
+            more += np.where(self.slow, self.noise * (factor - 1.0), 0.0) * own
+        if period_s:
+            ends = clock + own.sum(axis=0)
+            wakes = np.floor((ends - self.phase_s) / period_s)
+            wakes -= np.floor((clock - self.phase_s) / period_s)
+            more[int(own.sum(axis=1).argmax())] += self.noise * length_s * wakes
+        return more
 
 
 def after(

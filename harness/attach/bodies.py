@@ -25,11 +25,13 @@ from hindmost.harness.recorder.clock import ClockReading, CommonClock, significa
 from hindmost.harness.recorder.events import EventsInParts
 from hindmost.harness.recorder.library import NOTED, NS, RECORD, CallClass
 from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.harness.recorder.petsc_recorder import ACTIVITIES
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
 from hindmost.harness.runfile.bodies import (
     BY_BODY,
     INJECTED,
+    OTHER_WORK,
     PHASES,
     RankBodies,
 )
@@ -37,6 +39,8 @@ from hindmost.harness.runfile.contexts import CallContexts
 
 FINDING = "finding iterations"
 """What the person who waits is told."""
+ROUNDING_NS = 1000
+"""So much may a time decrease that is a difference of others."""
 
 
 def clock_of(raw: RankFacts | RawRank, zero_ns: int) -> CommonClock:
@@ -106,6 +110,8 @@ def recording_of(
         mpi_seen=seen,
         injecting=injecting,
         world_ranks=tuple(each.array(Frame.WORLD_RANKS).tolist()),
+        activity_names=(*ACTIVITIES, OTHER_WORK),
+        activity_ns=activities_of(each, int((records["what"] > 0).sum())),
         polls=facts.polls if facts.what == LOOP else 0,
         between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,
@@ -114,6 +120,25 @@ def recording_of(
         load_before=facts.load_before,
         load_after=facts.load_after,
     )
+
+
+def activities_of(each: RawSection, marks: int) -> NDArray[np.int64]:
+    """Return the time in each activity at each mark of a solve, that of other work last.
+
+    Returns
+    -------
+    int64 array, shape (mark, activity), nanoseconds
+        Shape (0, 0) if they are not known, or not possible.
+    """
+    found = each.array(Frame.ACTIVITIES)
+    count = 1 + len(ACTIVITIES)
+    if each.facts.what == LOOP or not marks or found.size < marks * count:
+        return np.empty((0, 0), np.int64)
+    times = found[: marks * count].reshape(marks, count)
+    steps, most_ns = np.diff(times, axis=0), each.facts.end_ns - each.facts.begin_ns
+    if (steps < -ROUNDING_NS).any() or (steps > most_ns).any() or (np.abs(times) > most_ns).any():
+        return np.empty((0, 0), np.int64)
+    return np.roll(times, -1, axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,17 +229,18 @@ def agreed_on_solve(
     solver = solver_named(parts[0].facts.type)
 
     @blocks.once
-    def marks_on(rank: int) -> tuple[int, RankMarks]:
+    def marks_on(rank: int) -> tuple[int, RankMarks, bool]:
         recording = recorded(rank)
         count = parts[rank].facts.iterations
         count = recording.iterations if count < 0 else count
-        return count, RankMarks.of(recording, solver, count, lost=cut)
+        marks = RankMarks.of(recording, solver, count, lost=cut)
+        return count, marks, recording.activity_ns.size > 0
 
-    def said(rank: int) -> tuple[int, SolveMarks]:
-        count, marks = marks_on(rank)
-        return count, marks.said
+    def said(rank: int) -> tuple[int, SolveMarks, bool]:
+        count, marks, has_activities = marks_on(rank)
+        return count, marks.said, has_activities
 
-    counts, every = zip(*blocks.of_all(FINDING, said), strict=True)
+    counts, every, has_activities = zip(*blocks.of_all(FINDING, said), strict=True)
     if not cut and not any(count > 0 for count in counts):
         return none_of(parts)
     try:
@@ -229,7 +255,8 @@ def agreed_on_solve(
         recording = recorded(rank)
         bodies = common.bodies(recording, marks_on.take(rank)[1])
         norms = residual_norms(bodies, history_of(own(rank), recording))
-        return replace(bodies, residual_norm=norms)
+        bodies = replace(bodies, residual_norm=norms)
+        return bodies if all(has_activities) else without_activities(bodies)
 
     phases = (*PHASES, INJECTED) if injecting else PHASES
     return Agreed(of=found_on, phases=phases, generic=common.generic)
@@ -258,6 +285,11 @@ def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
     return history
 
 
+def without_activities(bodies: RankBodies) -> RankBodies:
+    """Return bodies whose local work is not divided."""
+    return replace(bodies, activity_duration=None, activities=())
+
+
 def joined(found: Sequence[RankBodies | float]) -> RankBodies:
     """Return the bodies of several sections as those of one run.
 
@@ -282,6 +314,8 @@ def joined(found: Sequence[RankBodies | float]) -> RankBodies:
         restarts.append(bodies.restart_duration)
         parts.append(bodies)
         between_s = bodies.lead_out_s
+    if any(each.activity_duration is None for each in parts):
+        parts = [without_activities(each) for each in parts]
     events = EventsInParts(sum(each.duration.size for each in parts))
     for part in parts:
         events.add(part.events, part.events_left_out)

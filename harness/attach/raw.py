@@ -93,6 +93,8 @@ class Frame(IntEnum):
     SAMPLE_PAIRS = 25
     """Of samples: the last context of a call, and the chain of frames, the innermost first."""
     SAMPLES = 26
+    ACTIVITIES = 27
+    """At each mark of a solve, the time in each activity so far."""
     CONTEXT_CPU = 28
     """By context, the processor time from calls to the next ones; the last one has all."""
 
@@ -299,6 +301,7 @@ OF_SECTIONS = {
     Frame.NORMS: NORM,
     Frame.EDGES: EDGE,
     Frame.WORLD_RANKS: np.dtype("<i4"),
+    Frame.ACTIVITIES: np.dtype("<i8"),
 }
 """Frames that hold arrays of the section before them."""
 OF_RANKS = {

@@ -15,7 +15,12 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import AssignedRank, assigned_rank
 from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
-from hindmost.harness.recorder.petsc_recorder import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
+from hindmost.harness.recorder.petsc_recorder import (
+    ACTIVITIES,
+    HALO_EVENTS,
+    INNER_EVENTS,
+    SOLVE_EVENT,
+)
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.output import strict_json
 from hindmost.text import choose
@@ -209,6 +214,11 @@ def event_lines() -> list[str]:
         f"ts {TIME_STEP_EVENT}",
         *(f"halo {event}" for event in HALO_EVENTS),
         *(f"inner {event}" for event in INNER_EVENTS),
+        *(
+            f"activity {number} {event}"
+            for number, events in enumerate(ACTIVITIES.values(), 1)
+            for event in events
+        ),
     ]
     for name in SOLVERS.names:
         lines.append(f"solver {name}")

@@ -3,9 +3,9 @@
 #include "clock.h"
 #include "inject.h"
 #include "ring.h"
-enum { MAX_ACTIVITIES = 16, NESTED = 64 };
 
-static int64_t *activity_memory; /* shape (mark, activity) */
+enum { NESTED = 64 };
+
 static int64_t activity_capacity, activity_marks;
 static int64_t activity_ns[MAX_ACTIVITIES], activity_since_ns, activity_mpi_ns;
 static int activity_now, activity_depth;
@@ -55,6 +55,8 @@ static void end_activity(void) {
   activity_depth--;
   if (activity_depth < NESTED) activity_now = activity_stack[activity_depth];
 }
+
+static int64_t activity_rows(void) { return activity_marks < activity_capacity ? activity_marks : activity_capacity; }
 
 static void note_activities(int64_t t) {
   add_activity(t);

@@ -7,7 +7,13 @@
 
 #include <stdint.h>
 
-static int activities; /* how many */
+enum { MAX_ACTIVITIES = 16 };
+
+static int activities;           /* how many */
+static int64_t *activity_memory; /* shape (mark, activity) */
+
+/* How many marks have their totals in the memory. */
+static int64_t activity_rows(void);
 
 int hindmost_activity_memory(int64_t *memory, int64_t capacity, int count);
 static void begin_activities(void);

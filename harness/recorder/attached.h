@@ -10,7 +10,7 @@
 /* A PETSc event by name. `solver`: the place of the one KSP type for which it matters, -1 for all. */
 struct watched {
   char name[40];
-  int8_t solver, begin_mark, end_mark, is_halo, is_inner, is_solve;
+  int8_t solver, begin_mark, end_mark, is_halo, is_inner, is_solve, activity;
   uint8_t level; /* enum level */
   int id;        /* -1: not registered so far */
 };
@@ -44,6 +44,8 @@ static struct attached {
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
   int real_bytes;
+  int64_t *activities; /* memory for the times of activities at each mark */
+  int activity_count;
   int watched_count, solver_count;
   struct watched watched[MAX_WATCHED];
   char solvers[MAX_SOLVERS][32];

@@ -104,7 +104,7 @@ static void apply_names(const char *type) {
   for (int i = 0; i < attached.watched_count; i++) {
     const struct watched *w = &attached.watched[i];
     if (w->id < 0 || (w->solver >= 0 && w->solver != which)) continue;
-    hindmost_watch(w->id, w->begin_mark, w->end_mark, w->is_halo, w->is_solve, w->is_inner, 0);
+    hindmost_watch(w->id, w->begin_mark, w->end_mark, w->is_halo, w->is_solve, w->is_inner, w->activity);
   }
   copy_text(applied_type, sizeof applied_type, type);
   names_applied = names_found;

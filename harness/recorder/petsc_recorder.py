@@ -23,6 +23,7 @@ from hindmost.harness.recorder.library import (
 )
 from hindmost.harness.recorder.pattern import MONITOR, MarkPattern
 from hindmost.harness.recorder.recording import Recording
+from hindmost.harness.runfile.bodies import OTHER_WORK
 from hindmost.harness.runfile.provenance import load_of_host
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ ACTIVITIES = {
     "orthogonalisation": ("KSPGMRESOrthog", "KSPOrthogonalize"),
 }
 """Into what local work divides on request, each with its PETSc events."""
-OTHER_WORK = "other"
-"""The activity of what is in none of these events."""
 
 
 class Recorder:

@@ -1,5 +1,6 @@
 #include "rank_file.h"
 
+#include "activities.h"
 #include "attached.h"
 #include "contexts.h"
 #include "inject.h"
@@ -110,12 +111,14 @@ static int get_memory(void) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void *memory = mmap(NULL, (size_t)capacity * sizeof(struct record), PROT_READ | PROT_WRITE, flags, -1, 0);
   void *norms = mmap(NULL, MAX_NORMS * sizeof(double), PROT_READ | PROT_WRITE, flags, -1, 0);
+  void *activities = mmap(NULL, (size_t)MAX_NORMS * MAX_ACTIVITIES * sizeof(int64_t), PROT_READ | PROT_WRITE, flags, -1, 0);
   void *contexts = mmap(NULL, (size_t)capacity * sizeof(uint32_t), PROT_READ | PROT_WRITE, flags, -1, 0);
   void *spare = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (memory == MAP_FAILED || norms == MAP_FAILED || contexts == MAP_FAILED || spare == MAP_FAILED) return ENOMEM;
+  if (memory == MAP_FAILED || norms == MAP_FAILED || activities == MAP_FAILED || contexts == MAP_FAILED || spare == MAP_FAILED) return ENOMEM;
   text_spare = spare;
   attached.contexts = begin_contexts() ? contexts : NULL;
   norm_memory = norms;
+  attached.activities = activities;
   hindmost_memory_for(memory, capacity, capacity < RECORDS_TOUCHED ? capacity : RECORDS_TOUCHED);
   attached.records = memory;
   attached.capacity = capacity;

@@ -38,7 +38,7 @@ static void attach_arm(MPI_Comm comm, int size) {
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
   hindmost_count_memory(NULL, 0);
-  hindmost_activity_memory(NULL, 0, 0);
+  hindmost_activity_memory(attached.activities, MAX_NORMS, attached.activity_count);
   count_calls();
   clear_session();
   recorded_comm = comm;
@@ -189,6 +189,8 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   size_t left = (size_t)(kept - written);
   raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));
   if (record_contexts) raw_frame(RAW_CONTEXTS, record_contexts + written, left * sizeof(uint32_t));
+  if (activity_rows())
+    raw_frame(RAW_ACTIVITIES, activity_memory, (size_t)(activity_rows() * activities) * sizeof *activity_memory);
   if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MAX_NORMS ? norms_seen : MAX_NORMS) * sizeof(double));
   static int32_t ranks[PEERS];
   static int64_t messages[PEERS], bytes[PEERS];

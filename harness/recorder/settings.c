@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "activities.h"
 #include "attached.h"
 #include "inject.h"
 
@@ -18,6 +19,16 @@ static int call_named(const char *name) {
   for (int i = 0; i < CALL_COUNT; i++)
     if (!strcmp(name, hindmost_call_names[i])) return i;
   return -1;
+}
+
+/* The number of an activity and an event of it; number 0 is that of all other work. */
+static void read_activity(char *value) {
+  char *event;
+  const long number = strtol(value, &event, 10);
+  struct watched *w = number > 0 && number < MAX_ACTIVITIES && *event == ' ' ? watch_name(event + 1, -1) : NULL;
+  if (!w) return;
+  w->activity = (int8_t)number;
+  if (attached.activity_count <= number) attached.activity_count = (int)number + 1;
 }
 
 /* Names of events may end in blanks, so a value goes to the end of its line. */
@@ -43,6 +54,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;
+  else if (!strcmp(key, "activity")) read_activity(value);
   else if (!strcmp(key, "solve") && (w = watch_name(value, -1))) w->is_solve = 1, w->level = SOLVE_LEVEL;
   else if (!strcmp(key, "snes") && (w = watch_name(value, -1))) w->level = SNES_LEVEL;
   else if (!strcmp(key, "ts") && (w = watch_name(value, -1))) w->level = TS_LEVEL;

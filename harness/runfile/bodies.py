@@ -20,6 +20,9 @@ PHASES = ("halo", "wait", "post", "unclassified", "local")
 INJECTED = "injected"
 """The phase of noise that was put in on purpose, last of all; only runs with such noise have it."""
 
+OTHER_WORK = "other"
+"""The activity of local work that is in no PETSc event of an activity, last of all."""
+
 EARLIER_PHASES = ("halo", "wait", "post", "local")
 """Phases of files before version 3, in which unclassified MPI time is part of ``local``."""
 

@@ -2,8 +2,9 @@
 
 Each is exact for one kind of growth, and wrong for others; `held_out` finds out which. They were
 chosen over measured programs, each left out in turn ("Forecasts of scaling" in
-``docs/records/2026-11-ablation.md``). A search over normal forms is none of them: a term that fits
-all points best is a poor guide beyond them.
+``docs/records/2026-11-ablation.md``). The term that fits all points best is a poor guide beyond
+them, so a normal form counts only where it foretold all held-out points (`weighing.exact`); then it
+counts alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.pmnf.space import PAPER, searched_columns
+
 
 class Candidate(StrEnum):
     """A way to continue a series, in words; in the order of all arrays over candidates."""
@@ -22,11 +25,16 @@ class Candidate(StrEnum):
     LINE = "a straight line through the last points"
     POWER = "a power law through the last points"
     PARTS = "a + b/x + c sqrt(x) through all points"
+    FORM = "a + c x^i log(x)^j, which foretold all held-out points"
 
 
 COUNT = len(Candidate)
-REACH = np.array([1, 2, 2, np.inf])
+REACH = np.array([1, 2, 2, np.inf, np.inf])
 """Points that each candidate continues at least; infinite for all."""
+MIN_FITTED = 4
+"""Points that a form is fitted to."""
+VISIBLE = 100.0
+"""Part of the squared deviations from a constant that a term may leave."""
 FARTHEST = 4.0
 """Times the distance between the points of a slope, both as logarithms, over which it is continued:
 between neighbours as near as 9 and 10 ranks, noise would decide what a slope says of 40."""
@@ -57,7 +65,7 @@ def continue_series(
     Returns
     -------
     float64 array, shape (kernel, candidate)
-        -inf of a line that falls to zero before the target.
+        -inf of a line that falls to zero before the target; NaN of a form with too few points.
     """
     last, ahead = np.log(values[:, -1]), np.log(at / points[-1])
     far = np.log(points[-1] / points[:-1]) >= ahead / FARTHEST
@@ -73,6 +81,7 @@ def continue_series(
         grown[:, 1] = np.log(np.maximum(line, 0.0))
     grown[:, 2] = np.log(step) / np.log(distance) * ahead
     grown[:, 3] = three_parts(points, values, at)
+    grown[:, 4] = one_term(points, values, at)
     return np.asarray(last[:, None] + grown)
 
 
@@ -108,3 +117,45 @@ def three_parts(
             with np.errstate(divide="ignore", invalid="ignore"):
                 growth = np.where(better, np.log(ends[0] / ends[1]), growth)
     return growth
+
+
+def one_term(
+    points: NDArray[np.float64], values: NDArray[np.float64], at: float
+) -> NDArray[np.float64]:
+    """Return by how much a + c x^i log(x)^j grows from the last point to a target.
+
+    The term of the search space `PAPER` that fits best by least squares of relative errors; none if
+    what it leaves is more than a part in `VISIBLE` of what a constant leaves, which may be noise.
+
+    Returns
+    -------
+    float64 array, shape (kernel,)
+        A difference of logarithms; NaN for fewer than `MIN_FITTED` points, and of forms that fall
+        to zero.
+    """
+    if points.size < MIN_FITTED:
+        return np.full(values.shape[0], np.nan)
+    terms = searched_columns(PAPER, np.append(points, at))
+    terms = terms[terms[:, -2] > 0.0]
+    terms /= terms[:, -2:-1]
+    weight = values[:, -1:] / values
+    # Normal equations of weight (a + c term) = 1: (kernel, term).
+    square = weight**2
+    ones, both, terms_2 = (
+        square.sum(axis=1, keepdims=True),
+        square @ terms[:, :-1].T,
+        square @ (terms[:, :-1] ** 2).T,
+    )
+    along, along_term = weight.sum(axis=1, keepdims=True), weight @ terms[:, :-1].T
+    with np.errstate(all="ignore"):
+        determinant = ones * terms_2 - both**2
+        constant = (along * terms_2 - along_term * both) / determinant
+        factor = (along_term * ones - along * both) / determinant
+        rest = points.size - constant * along - factor * along_term
+        rest[~(determinant > 1e-9 * ones * terms_2)] = np.inf
+        best = np.arange(rest.shape[0]), rest.argmin(axis=1)
+        ends = constant[best] + factor[best] * terms[best[1], -2:].T
+        alone = along / ones
+        seen = points.size - alone * along > VISIBLE * rest[best][:, None]
+        ends = np.where(seen[:, 0], ends, [np.ones(len(alone)), alone[:, 0]])
+        return np.asarray(np.log(ends[1] / ends[0]))

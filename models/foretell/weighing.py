@@ -7,10 +7,10 @@ have, 1 / (error + `FLOOR`): as heavy-tailed as measured errors are.
 
 Surprises are mostly slower than what was foretold, so the high side of the interval is learnt apart
 from the low one. Each width is what held-out points of measured programs needed (quantile
-regression; ``python -m benchmarks.ablation_scaling --learn``), given two logarithms of errors: the
-larger of those of the kernel's own last points by the weighted candidates and of how far these are
-apart at the target, and the error that one in ten of the last points of all kernels of the
-experiment exceeds.
+regression; ``python -m benchmarks.ablation_scaling --learn``), given the distance to the target and
+an error: the larger of that of the kernel's own last points by the weighted candidates and of how
+far these are apart at the target. The width grows as the square root of the error: small errors at
+few points promise less than they say.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.foretell.candidates import REACH
+from hindmost.models.foretell.candidates import COUNT, REACH, Candidate
 from hindmost.models.foretell.held_out import Trials
 from hindmost.models.pmnf.predictive import weighted_quantile
 
+FORM = list(Candidate).index(Candidate.FORM)
+EXACT, MIN_EXACT = 0.03, 2
+"""Largest error of a form at held-out points, and their least number, from which on it counts."""
 FLOOR = 0.02
 """Error, as a difference of logarithms, below which candidates count as equally good."""
 LARGEST_ERROR = 1.5
@@ -34,8 +37,11 @@ SHARPNESS = 1.0
 """Power of the densities; 1 if held-out errors are independent."""
 MIN_ERROR = 0.003
 """Error, as a difference of logarithms, that is added to all: timers and machines are no better."""
-WIDTHS = np.array([[0.513, 0.772], [0.880, 0.597]])
-"""Logarithm of the widths below and above: the coefficients of 1 and of the logarithm."""
+OF_ERROR = 0.5
+"""Power of the error in the widths."""
+WIDTHS = np.array([[0.456, OF_ERROR, 0.357], [0.789, OF_ERROR, 0.401]])
+"""Logarithm of the widths below and above: the coefficients of 1 and of the logarithms of the error
+and of the distance to the target."""
 JUMP, STEEPEST = 0.5, 1.25
 """No interval is wider, as a logarithm on each side, than a jump and a change of the slope beyond
 the last point; real growth seldom exceeds that."""
@@ -64,7 +70,7 @@ class Weighed:
 def weigh(trials: Trials) -> Weighed:
     """Weigh the candidates of all kernels of an experiment, and join them."""
     there = trials.distance > 0.0
-    sizes = np.minimum(np.abs(trials.errors), LARGEST_ERROR)
+    sizes = np.minimum(np.nan_to_num(np.abs(trials.errors), nan=LARGEST_ERROR), LARGEST_ERROR)
     own = np.where(there[..., None], np.log(sizes + FLOOR), 0.0).sum(axis=1)
     count = there.sum(axis=1, keepdims=True)
     mean = own / np.maximum(count, 1)
@@ -74,6 +80,8 @@ def weigh(trials: Trials) -> Weighed:
     # After a change, what was measured before it says nothing: those that need it are left out, as
     # are lines that fall to zero before the target.
     without = (trials.recent[:, None] < REACH) | ~np.isfinite(trials.predicted)
+    form = np.arange(COUNT) == FORM
+    without |= np.where(exact(trials)[:, None] & ~without[:, FORM, None], ~form, form)
     expected = np.where(without, np.inf, expected)
     weights = np.exp(-SHARPNESS * (expected - expected.min(axis=1, keepdims=True)))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -87,14 +95,22 @@ def weigh(trials: Trials) -> Weighed:
     )
 
 
+def exact(trials: Trials) -> NDArray[np.bool_]:
+    """Tell which kernels a form foretold at all held-out points: bool, shape (kernel,)."""
+    off = np.abs(trials.errors[..., FORM])
+    told = np.isfinite(off)
+    near = (np.where(told, off, 0.0) <= EXACT).all(axis=1)
+    return np.asarray(near & (told.sum(axis=1) >= MIN_EXACT))
+
+
 def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
     """Return what the width depends on.
 
     Returns
     -------
-    float64 array, shape (kernel, 2)
-        1, and the logarithm of the larger of the kernel's own errors and the distance between
-        candidates.
+    float64 array, shape (kernel, 3)
+        1, the logarithm of the larger of the kernel's own errors and the distance between
+        candidates, and that of the distance to the target.
     """
     there = trials.distance > 0.0
     # Errors of slopes grow with the distance.
@@ -106,7 +122,8 @@ def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
         np.where(weighed.weights > 0.0, trials.predicted, 0.0) - weighed.predicted[:, None]
     ) ** 2
     spread = np.sqrt((weighed.weights * apart).sum(axis=1))
-    return np.column_stack([np.ones_like(own), np.maximum(own, np.log(spread + MIN_ERROR))])
+    size = np.maximum(own, np.log(spread + MIN_ERROR))
+    return np.column_stack([np.ones_like(own), size, np.log(trials.ahead)])
 
 
 def interval_widths(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:

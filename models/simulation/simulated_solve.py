@@ -385,7 +385,7 @@ def solve_of(
     ]
     low_s, high_s = replica_interval(np.append(drawn_s, case_s))
     low_s, high_s = min(low_s, scenarios_s[CAPPED]) * min(ratios), high_s * max(ratios)
-    high_s = max(high_s, scenarios_s[BY_ITERATION])
+    high_s = max(high_s, scenarios_s[BY_ITERATION] * max(ratios))
     quiet = [scenarios_s[name] for name in QUIET]
     least = (*QUIET, *(name for name in scenarios_s if name not in PARTS))
     low_s = max(low_s, min(scenarios_s[name] for name in least))

@@ -23,6 +23,7 @@ from tests.programs.attaching import (
 )
 
 import hindmost
+from hindmost.analysis.runs.run_facts import activity_of_extra
 from hindmost.cli import main
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
@@ -179,6 +180,50 @@ def test_a_petsc4py_program(ranks: Ranks, tmp_path: Path) -> None:
     assert attached(run)["solves_skipped"] == 2
     assert run.phase("post").sum() > 0
     close_books(run)
+
+
+SLOW_IN_PYTHON = """
+import time
+from petsc4py import PETSc
+
+class Shell:
+    def apply(self, pc, x, y):
+        x.copy(y)
+        until = time.thread_time() + (1e-3 if PETSc.COMM_WORLD.rank == 1 else 1e-4)
+        while time.thread_time() < until: pass
+
+A = PETSc.Mat().createAIJ([200, 200], nnz=3)
+for i in range(*A.getOwnershipRange()):
+    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0
+A.assemble()
+x, b = A.createVecs(); b.set(1.0)
+ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType("gmres")
+ksp.pc.setType("python"); ksp.pc.setPythonContext(Shell())
+ksp.setTolerances(rtol=0, atol=0, max_it=40); ksp.solve(b, x)
+"""
+
+
+@pytest.mark.parametrize("language", ["C", "Python"])
+def test_the_work_of_a_solve_is_known_by_petsc_event(
+    language: str, ranks: Ranks, tmp_path: Path
+) -> None:
+    petsc = shared_petsc()
+    (tmp_path / "slow.py").write_text(SLOW_IN_PYTHON)
+    program: tuple[str | Path, ...] = (sys.executable, "slow.py")
+    if language == "C":
+        program = (compiled(tmp_path, "preconditioner", petsc, f"-Wl,-rpath,{petsc.parent}"),)
+    done = ranks(2, "attach", "--out", "runs", "--", *program)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*")
+    run = hindmost.open(path)
+    assert run.activities == ["MatMult", "PCApply", "VecMAXPY", "orthogonalisation", "other"]
+    spent = run.variable("activity_duration").astype(np.float64)
+    np.testing.assert_allclose(spent.sum(axis=2), run.phase("local"), atol=1e-6)
+    applied = run.activity("PCApply").sum(axis=0)
+    assert applied[1] - applied[0] > 0.8 * 9e-4 * run.bodies
+    where, share = activity_of_extra(run, [1])
+    assert where == "in PETSc's PCApply"
+    assert share > 0.7
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from hindmost.models.foretell.candidates import REACH, Candidate, three_parts
+from hindmost.models.foretell.candidates import REACH, Candidate, one_term, three_parts
 from hindmost.models.foretell.held_out import hold_out
 
 POINTS = np.array([3.0, 6.0, 10.0, 24.0, 40.0, 96.0])
@@ -22,6 +22,7 @@ EXACT: dict[Candidate, Growth] = {
     Candidate.LINE: lambda p: 80.0 + 2.0 * p,
     Candidate.POWER: lambda p: 3e-6 * p**1.7,
     Candidate.PARTS: lambda p: 5.0 + 700.0 / p + 0.3 * np.sqrt(p),
+    Candidate.FORM: lambda p: 40.0 + 0.7 * p * np.log2(p) ** 2,
 }
 
 
@@ -32,9 +33,18 @@ def test_a_candidate_is_exact_for_its_own_growth(candidate: Candidate) -> None:
     number = list(Candidate).index(candidate)
     assert np.exp(trials.predicted[0, number]) == pytest.approx(float(growth(np.array(AT))))
     # So are the held-out points.
-    there = trials.distance[0] > 0.0
-    assert there.sum() == 3
+    there = np.isfinite(trials.errors[0, :, number]) & (trials.distance[0] > 0.0)
+    assert there.sum() == (2 if candidate is Candidate.FORM else 3)
     np.testing.assert_allclose(trials.errors[0, there, number], 0.0, atol=1e-9)
+
+
+def test_a_form_of_noise_is_a_constant() -> None:
+    """A term that follows the noise of few points would grow beyond all bounds."""
+    random = np.random.default_rng(6)
+    values = 400.0 * np.exp(0.01 * random.standard_normal((200, POINTS.size)))
+    grown = one_term(POINTS, values, 100.0 * POINTS[-1]) + np.log(values[:, -1] / 400.0)
+    assert np.percentile(np.abs(grown), 97) < 0.02
+    assert np.isnan(one_term(POINTS[:3], values[:, :3], AT)).all()
 
 
 def test_parts_are_those_of_non_negative_least_squares() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -103,9 +106,10 @@ def test_a_line_that_falls_to_zero_before_the_target_foretells_nothing() -> None
     near, far = (
         foretell([MeasuredKernels(points=points, values=values)], at)[0] for at in (1500.0, 4096.0)
     )
-    assert near.predicted[0] == pytest.approx(25.0, rel=0.1)
-    assert near.weights[0, list(Candidate).index(Candidate.LINE)] > 0.5
-    assert far.weights[0, list(Candidate).index(Candidate.LINE)] == 0.0
+    assert near.predicted[0] == pytest.approx(25.0)
+    line, form = (list(Candidate).index(each) for each in (Candidate.LINE, Candidate.FORM))
+    assert near.weights[0, form] == 1.0
+    assert far.weights[0, line] == far.weights[0, form] == 0.0
     assert far.high[0] > 2.0 * far.low[0]
 
 
@@ -125,6 +129,20 @@ def test_two_points_of_a_plain_growth_are_continued(exponent: float) -> None:
     values = np.where(POINTS[2] > POINTS, POINTS**exponent, np.nan)[None]
     (found,) = foretell([MeasuredKernels(points=POINTS, values=values)], 4.0 * POINTS[1])
     assert found.low[0] < (4.0 * POINTS[1]) ** exponent < found.high[0]
+
+
+@pytest.mark.parametrize("at", [40.0, 160.0])
+def test_exact_growth_is_predicted_exactly(at: float) -> None:
+    points = np.arange(1.0, 11.0)
+    growths: list[Callable[[Any], Any]] = [
+        lambda x: 3.0 + x**2,
+        lambda x: 40.0 + x * np.log2(x),
+        lambda x: 1.0 + 9.0 / x,
+    ]
+    for growth in growths:
+        (found,) = foretell([MeasuredKernels(points=points, values=growth(points)[None])], at)
+        assert found.predicted[0] == pytest.approx(growth(at))
+        assert found.low[0] < growth(at) < found.high[0]
 
 
 def test_groups_are_one_experiment() -> None:
@@ -193,6 +211,7 @@ def test_a_series_alone_counts_its_own_held_out_points_once() -> None:
     trials = hold_out(POINTS, values, 4096.0)
     there = trials.distance[0] > 0.0
     density = 1.0 / (np.minimum(np.abs(trials.errors[:, there]), 1.5) + 0.02)
+    density[..., list(Candidate).index(Candidate.FORM)] = 0.0  # it foretold not all
     alone = density[0].prod(axis=0)
     np.testing.assert_allclose(forecast(values[0]).weights[0], alone / alone.sum())
     # One other kernel counts as one held-out point more, of its geometric mean density.
