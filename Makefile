@@ -18,6 +18,7 @@
 #                          costs them (wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-terms      SIGTERM 10,000 times to the recorder alone and 300 times to ranks: is anything lost (an hour)
+#   make bench-always-on   faults of a recorder that is in every job: does the program change (1,000 tries, 10 min)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -148,6 +149,9 @@ bench-attach: setup-demo
 
 bench-terms: setup-demo
 	@$(BIN)/python -m benchmarks.terms
+
+bench-always-on: setup-demo
+	@$(BIN)/python -m benchmarks.always_on
 
 bench-delays: setup-demo
 	@$(BIN)/python -m benchmarks.injected_delays

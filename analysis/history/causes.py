@@ -76,6 +76,8 @@ class Cause:
     kind : CauseKind
     share : float or None
         Of the change: what the part of the run explains; None if there is none.
+    subject : str
+        The part of the run that explains it, in words; empty if none does.
     place : str
         The stretch, as the newest run names it; empty if no stretch explains it.
     rank : int or None
@@ -88,12 +90,13 @@ class Cause:
 
     kind: CauseKind
     share: float | None = None
+    subject: str = ""
     place: str = ""
     rank: int | None = None
     changed: tuple[str, ...] = ()
     text: str
 
-    JSON = "kind share place rank changed text"
+    JSON = "kind share subject place rank changed text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +236,7 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
     return Cause(
         kind=kind,
         share=share,
+        subject="" if leading is None else leading.words,
         place="" if leading is None else leading.place,
         rank=None if leading is None else leading.rank,
         changed=(*inputs, *machine, *software),

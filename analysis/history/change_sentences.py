@@ -11,7 +11,9 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import ChangePoint, Event, Trend
+from hindmost.models.changepoint.changes import WITHIN
 from hindmost.models.changepoint.detection import VERDICTS
+from hindmost.models.changepoint.revisions import CONFIRMED, SEEN
 from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
 from hindmost.text import counted, first_of, p_words, percent, plural, quantity, signed_percent
 
@@ -68,6 +70,27 @@ def change_sentence(finding: SeriesChange) -> str:
         f"{signed_percent(change.effect, change.effect_interval)}, "
         f"{p_words(change.p_anywhere, 1)}, {when}"
     )
+
+
+def state_words(finding: SeriesChange) -> str:
+    """Return the states of a change with their dates: seen, confirmed, acknowledged.
+
+    The dates are those of a log (``--state``); without one, only the state of today is known.
+    """
+    judged, change = finding.judged, finding.change
+    day = judged.detection.times[change.index]
+    states = [
+        f"{event.kind} {date_of(event.time * SECONDS_A_DAY)}"
+        for event in judged.log
+        if event.kind in (SEEN, CONFIRMED) and abs(event.changed - day) <= WITHIN
+    ]
+    if isinstance(change, ChangePoint) and not states:
+        states = ["confirmed"] if change.confirmed else ["seen, not confirmed"]
+    if finding.known is not None:
+        states.append(f"acknowledged: {finding.known}")
+    elif judged.is_worse(change) and judged.is_undone(change):
+        states.append("recovered")
+    return ", ".join(dict.fromkeys(states))
 
 
 def details_of(finding: SeriesChange) -> Iterator[str]:

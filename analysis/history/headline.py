@@ -13,6 +13,7 @@ from hindmost.analysis.history.terms import FEW, named, worse_noun
 from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
+from hindmost.printable import shell_word
 from hindmost.text import counted, first_of, plural, quantity, signed_percent
 
 SAME_LEVEL = 0.1
@@ -223,7 +224,10 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
             for timer in old.keys() & new.keys()
         ]
         if abs(math.log(float(np.median(ratios)))) < SAME_LEVEL:
-            return f"; perhaps renamed to {later[1]}: same level"
+            return (
+                f"; perhaps renamed to {later[1]}: same level "
+                f"(--renamed {shell_word(f'{case[1]}={later[1]}')} makes them one)"
+            )
     return ""
 
 

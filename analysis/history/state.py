@@ -75,7 +75,13 @@ class HistoryState:
     failures: tuple[FailedRun, ...] = ()
     mailed: MailRecord = field(default_factory=MailRecord)
 
-    def with_nights(self, history: History, method: str, now: float = math.inf) -> HistoryState:
+    def with_nights(
+        self,
+        history: History,
+        method: str,
+        now: float = math.inf,
+        renamed: Mapping[str, str] | None = None,
+    ) -> HistoryState:
         """Add a history, which has all nights or only the last ones, and all failed runs of both.
 
         Parameters
@@ -84,6 +90,8 @@ class HistoryState:
         method : str
         now : float
             Seconds since 1970, UTC: what is dated after it replaces nothing before it.
+        renamed : mapping, optional
+            Old name of a case to its new one.
 
         Raises
         ------
@@ -103,6 +111,10 @@ class HistoryState:
             else:
                 series[given.name] = KeptSeries(series=given)
         later = successors([each.series for each in series.values()])
+        cases = {(name.machine, name.case) for name in series}
+        for machine, case in cases:
+            if case in (renamed or {}):
+                later[machine, case] = (machine, (renamed or {})[case])
         for name in [name for name in series if (name.machine, name.case) in later]:
             machine, case = later[name.machine, name.case]
             there = replace(name, machine=machine, case=case)
@@ -239,7 +251,7 @@ def joined(before: KeptSeries, now: KeptSeries) -> KeptSeries:
             values=frozen(series.values[order]),
             commits=tuple(series.commits[at] for at in order),
             commit_parts=tuple(series.commit_parts[at] for at in order),
-            circumstances=tuple(known[at] for at in order),
+            circumstances=tuple(known[at] for at in order) if known else (),
         ),
         verdicts=(*before.verdicts, *now.verdicts),
         log=(*before.log, *now.log),

@@ -242,6 +242,7 @@ def judge_history(
     acknowledged: Sequence[Acknowledgement] = (),
     executor: Executor | None = None,
     now: float = math.inf,
+    renamed: Mapping[str, str] | None = None,
     **only: str | None,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
@@ -261,6 +262,8 @@ def judge_history(
         Judges the series; None: threads of this process.
     now : float
         Seconds since 1970, UTC: nights that are dated long after it do not count as the newest.
+    renamed : mapping, optional
+        Old name of a case to its new one; both are one series.
     **only
         Judge these only, as ``case``; see `hindmost.analysis.readers.gather_history.select`. The
         next state has the nights of all.
@@ -274,7 +277,7 @@ def judge_history(
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    whole = (state or HistoryState()).with_nights(history, method, now + SECONDS_A_DAY)
+    whole = (state or HistoryState()).with_nights(history, method, now + SECONDS_A_DAY, renamed)
     history = replace(
         history,
         series=tuple(each.series for each in whole.series.values()),

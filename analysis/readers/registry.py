@@ -7,7 +7,6 @@ from hindmost.analysis.readers.format import (
     Format,
     HistoryFormat,
     RankFormat,
-    TraceFormat,
 )
 from hindmost.analysis.readers.formats.asv import ASV
 from hindmost.analysis.readers.formats.benchmark_tools import (
@@ -29,7 +28,11 @@ from hindmost.analysis.readers.formats.extrap import (
 )
 from hindmost.analysis.readers.formats.network_benchmarks import IMB, OSU
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
-from hindmost.analysis.readers.formats.petsc_log import PETSC_LOG, PETSC_LOG_RANKS
+from hindmost.analysis.readers.formats.petsc_log import (
+    PETSC_LOG,
+    PETSC_LOG_HISTORY,
+    PETSC_LOG_RANKS,
+)
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.site_benchmarks import (
@@ -38,7 +41,6 @@ from hindmost.analysis.readers.formats.site_benchmarks import (
     REFRAME_REPORT,
     TALP,
 )
-from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.readers.formats.tau import TAU
 from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
 from hindmost.analysis.readers.formats.unit_benchmarks import CATCH2, CRITERION, GO, JMH
@@ -77,6 +79,7 @@ HISTORY_FORMATS: Registry[HistoryFormat] = Registry(
         ASV,
         HYPERFINE,
         GITHUB_ACTION_BENCHMARK,
+        PETSC_LOG_HISTORY,
         REFRAME_LOG,
         REFRAME_REPORT,
         TALP,
@@ -103,8 +106,3 @@ RANK_FORMATS: Registry[RankFormat] = Registry(
     shared=Format,
 )
 """Formats with metrics per rank."""
-
-TRACE_FORMATS: Registry[TraceFormat] = Registry(
-    "format", (SMPI_TRACE,), group=GROUP, kind=TraceFormat, shared=Format
-)
-"""Formats with all messages of all ranks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -89,6 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", action="append", help="format of the files (default: by content); repeatable"
     )
     add_selection(reading)
+    reading.add_argument(
+        "--renamed",
+        action="append",
+        metavar="OLD=NEW",
+        default=[],
+        help="take the results of case OLD as those of NEW before it was renamed; repeatable",
+    )
     judging = parser.add_argument_group("how to judge")
     judging.add_argument(
         "--method",
@@ -250,9 +258,24 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         acknowledged=known,
         executor=arguments.executor,
         now=time.time(),
+        renamed=renamed_cases(arguments.renamed),
         **wanted,
     )
     return replace(study, git=git)
+
+
+def renamed_cases(given: Sequence[str]) -> dict[str, str]:
+    """Return old name to new name of cases.
+
+    Raises
+    ------
+    UsageError
+        One is not written as OLD=NEW.
+    """
+    pairs = [each.partition("=") for each in given]
+    if wrong := next((each for each in pairs if not each[0] or not each[2]), None):
+        raise UsageError(f"--renamed {''.join(wrong)}: give the names of two cases, as OLD=NEW.")
+    return {old: new for old, _, new in pairs}
 
 
 def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.harness.runfile.feed import FeedHead
-from hindmost.text import counted, duration, percent
+from hindmost.text import counted, duration, percent, seconds
 
 SHARE_SHOWN = 0.005
 
@@ -97,13 +97,43 @@ def ending(history: FeedHistory) -> str:
     return f"The run has failed: {end.get('failure') or 'no reason given'}"
 
 
-def said(history: FeedHistory) -> dict[str, str]:
-    """Return the words of the page, which are those of the terminal."""
+def said(history: FeedHistory) -> dict[str, str | list[list[str]]]:
+    """Return the words of the page, which are those of the terminal, and the rows of its tables."""
+    over = history.end is not None
     return {
         "progress": progress(history),
         "next": next_cycle(history),
         "ending": ending(history),
+        "predictions": [] if over else prediction_rows(history),
+        "stragglers": [
+            [f"rank {each.rank}", percent(each.share), seconds(each.excess_s)]
+            for each in history.hindmost()
+        ],
+        "extrema": extrema_rows(history),
     }
+
+
+def prediction_rows(history: FeedHistory) -> list[list[str]]:
+    """Return what each predictor says of the next cycle, and how far off it was."""
+    return [
+        [
+            each.name,
+            "unknown" if each.seconds is None else seconds(each.seconds),
+            "" if each.error_percent is None else percent(each.error_percent / 100.0),
+        ]
+        for each in history.predictions()
+    ]
+
+
+def extrema_rows(history: FeedHistory) -> list[list[str]]:
+    """Return the extreme ranks of the last frame."""
+    if not history.frames:
+        return []
+    extrema = zip(history.head.extrema, history.frames[-1]["extrema"], strict=True)
+    return [
+        [name.replace("-", " "), f"rank {rank}", seconds(value_ns * 1e-9)]
+        for name, (rank, value_ns) in extrema
+    ]
 
 
 def line(history: FeedHistory) -> str:

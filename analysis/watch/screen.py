@@ -14,6 +14,7 @@ from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.progress_text import (
     SHARE_SHOWN,
     ending,
+    extrema_rows,
     hindmost_words,
     next_cycle,
     other_predictions,
@@ -134,9 +135,5 @@ def histogram(frame: dict[str, Any], width: int) -> list[Text]:
 
 def extremes(history: FeedHistory) -> str:
     """Return the extreme ranks of the last frame."""
-    names, found = history.head.extrema, history.frames[-1]["extrema"]
-    words = (
-        f"{name.replace('-', ' ')} {rank} ({seconds(value * 1e-9)})"
-        for name, (rank, value) in zip(names, found, strict=True)
-    )
-    return f"last frame: {', '.join(words)}"
+    rows = (f"{name} {rank} ({time})" for name, rank, time in extrema_rows(history))
+    return f"last frame: {', '.join(rows)}"

@@ -19,11 +19,8 @@ function words() { // with the time on the viewer's clock
   return said.progress + until;
 }
 function showPredictions() {
-  const told = state.predictions ?? [], rows = told.map((each) => [each.name,
-    each.seconds === null ? "unknown" : duration(each.seconds),
-    each.error_percent === null ? "" : `${each.error_percent.toFixed(1)} %`]);
   byId("next").textContent = said.next;
-  byId("predictions").replaceChildren(...rows.length && !state.end ? [table(["predictor", "next cycle>", "off in the last ten>"], rows)] : []);
+  byId("predictions").replaceChildren(...said.predictions.length ? [table(["predictor", "next cycle>", "off in the last ten>"], said.predictions)] : []);
 }
 function draw() {
   drawing = false;
@@ -37,11 +34,9 @@ function draw() {
   profile.show(head, frames);
   ranks.show(head, frames);
   ranks.key(head, last);
-  const rows = state.hindmost.map((each) => [`rank ${each.rank}`, `${(each.share * 100).toFixed(1)} %`, duration(each.excess_s)]);
-  const extrema = last ? last.extrema.map(([rank, ns], k) => [head.extrema[k].replaceAll("-", " "), `rank ${rank}`, duration(ns * 1e-9)]) : [];
   byId("hindmost").replaceChildren(
-    table(["most work", "of the time>", "more than the mean, in all>"], rows),
-    table(["in the last frame", "", "time>"], extrema));
+    table(["most work", "of the time>", "more than the mean, in all>"], said.stragglers),
+    table(["in the last frame", "", "time>"], said.extrema));
   if (last) drawTimes(byId("times"), head, last);
   document.documentElement.dataset.frames = String(received);
 }

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, MissingError
+from hindmost.errors import MissingError
 from hindmost.extras import imported
-
-if TYPE_CHECKING:
-    from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.contexts import CallContexts
 
 
 def dataset_of(path: Path) -> Any:
@@ -31,7 +29,11 @@ def frame_of(columns: Mapping[str, NDArray[Any]], **levels: Iterable[int]) -> An
     return pandas.DataFrame(columns, index=index)
 
 
-def call_tree_of(run: Run) -> list[dict[str, Any]]:
+def call_tree_of(
+    contexts: CallContexts,
+    ranks: int,
+    blocks: Iterable[tuple[NDArray[Any], ...]],
+) -> list[dict[str, Any]]:
     """Return the calls of MPI of a run as a tree, in the literal form of Hatchet.
 
     A node is a place in the source. Its own time is the work before the calls that are made there
@@ -39,24 +41,21 @@ def call_tree_of(run: Run) -> list[dict[str, Any]]:
     and ``MPI`` and ``MPI (inc)``, the means of the ranks in seconds; ``longest rank`` is that with
     most time.
 
-    Raises
-    ------
-    DataError
-        The run does not know where its calls were made.
+    Parameters
+    ----------
+    contexts : CallContexts
+        Where the calls were made.
+    ranks : int
+    blocks : iterable of tuples of three arrays, of shape (iteration, rank, event)
+        Of some iterations each: the context of each call, the work before it and its duration, in
+        seconds.
     """
-    if not run.has("event_context") or not run.has("frame_place"):
-        raise DataError(
-            f"{run.path} does not know where its calls of MPI were made, so it has no call tree: "
-            "record it with 'hindmost attach'."
-        )
-    contexts, ranks = run.contexts, run.columns
     spent = np.zeros((2, contexts.count * ranks))  # work before the calls, and time in them
-    for rows in run.blocks():
-        here = run.variable("event_context", rows).astype(np.int64)
-        at = (here * ranks + np.arange(ranks)[:, None]).ravel()
-        for part, name in enumerate(("event_work", "event_duration")):
-            times = run.variable(name, rows).ravel().astype(np.float64)
-            spent[part] += np.bincount(at, np.nan_to_num(times), spent.shape[1])
+    for here, *times in blocks:
+        at = (here.astype(np.int64) * ranks + np.arange(ranks)[:, None]).ravel()
+        for part, seconds in enumerate(times):
+            weights = np.nan_to_num(seconds.ravel().astype(np.float64))
+            spent[part] += np.bincount(at, weights, spent.shape[1])
     roots: dict[str, Any] = {}
     for context, (work_s, mpi_s) in enumerate(
         zip(*spent.reshape(2, contexts.count, ranks), strict=True)

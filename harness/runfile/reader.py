@@ -142,8 +142,15 @@ class Run:
         DataError
             The run does not know where its calls were made.
         """
+        if not self.has("event_context") or not self.has("frame_place"):
+            raise DataError(
+                f"{self.path} does not know where its calls of MPI were made, so it has no call "
+                "tree: record it with 'hindmost attach'."
+            )
+        names = ("event_context", "event_work", "event_duration")
         with self.reading():
-            return call_tree_of(self)
+            blocks = (tuple(self.variable(name, rows) for name in names) for rows in self.blocks())
+            return call_tree_of(self.contexts, self.columns, blocks)
 
     def to_hatchet(self) -> Any:
         """Return the tree of its calls of MPI: hatchet.GraphFrame, times in seconds.

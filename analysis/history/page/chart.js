@@ -48,6 +48,7 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
   pin() {}
   rows() { return [["date", "value", "outlier"], ...this.data.points.map((each) => [moment(each.x), each.y, each.hollow ? 1 : 0])]; }
   paint(pen, box) {
+    this.canvas.dataset.from = day(this.view[0]);
     const { borders, levels, points, gaps } = this.data, top = box.y, x = (time) => this.toX(time);
     for (const [from, to] of gaps ?? []) this.gap(pen, x(from), x(to), box, `no result for ${Math.round(to - from)} days`);
     for (const border of borders) {

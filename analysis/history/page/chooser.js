@@ -3,8 +3,8 @@
 const MOST_FOUND = 12;
 
 class Chooser {
-  constructor(name, all, chosen, like = () => null) { // `like` tells what to resemble while nothing is chosen
-    Object.assign(this, { all, chosen, like, series: null, found: [], at: 0 });
+  constructor(name, all, chosen) {
+    Object.assign(this, { all, chosen, series: null, found: [], at: 0 });
     this.selects = ["machine", "case", "timer"].map((key) => byId(`${name}-${key}`));
     this.input = byId(`${name}-search`);
     this.list = byId(`${name}-list`);
@@ -32,7 +32,7 @@ class Chooser {
     this.fill();
   }
   narrowed(changed) { // keep as many of the later choices as there are
-    const model = this.series ?? this.like(), value = this.selects[changed].value;
+    const model = this.series, value = this.selects[changed].value;
     const wanted = (model ? this.keys(model) : ["", "", ""]).map((key, i) => i === changed ? value : key);
     const agreeing = (each) => this.keys(each).filter((key, i) => key === wanted[i]).length;
     const fitting = this.all.filter((each) => this.keys(each)[changed] === wanted[changed] &&

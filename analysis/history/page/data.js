@@ -44,10 +44,5 @@ const moment = (time) => {
 };
 async function historyOf(element) {
   const page = await (await unpacked(JSON.parse(element.textContent))).json();
-  const pairs = new Map(page.pairs.map((pair) => [pair.of.join(), pair]));
-  return { level: page.level, pairs, series: page.series.map((record) => new NightlySeries(record, page)) };
-}
-function chosenIn(address) { // [the series, the one it is compared with], as their addresses
-  const [first, ...rest] = address.replace(/^#/, "").split("&");
-  return [first, (rest.find((each) => each.startsWith("with=")) ?? "").slice(5)];
+  return { level: page.level, series: page.series.map((record) => new NightlySeries(record, page)) };
 }

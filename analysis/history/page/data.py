@@ -14,7 +14,6 @@ from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.badges import change_badge, series_badge
-from hindmost.analysis.history.page.ratios import pair_data
 from hindmost.analysis.history.page.regime_statistics import regime_statistics
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_charts import rounded
@@ -71,7 +70,6 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
         "level": 100.0 * study.level,
         **calendars.data(),
         "series": series,
-        "pairs": pair_data(study.judged),
     }
 
 

@@ -19,8 +19,6 @@ OWN = (
     "words",
     "chart",
     "regimes",
-    "pairs",
-    "comparison",
     "matrix",
     "start",
 )
@@ -46,7 +44,7 @@ def history_parts(study: HistoryStudy) -> list[Part]:
         *still_open(study),
     ]
     if study.judged:
-        parts += [explorer(study), comparison()]
+        parts.append(explorer(study))
     return [
         *parts,
         *failures(study.history.failures),
@@ -63,13 +61,6 @@ def explorer(study: HistoryStudy) -> Widget:
         begins="One series",
         scripts=SCRIPTS,
         styles=(HERE / "history.css",),
-    )
-
-
-def comparison() -> Widget:
-    """Return the comparison of two series, paired by nights."""
-    return Widget(
-        anchor="comparison", begins="Comparison", html=rendered(SECTIONS, "comparison", HINT)
     )
 
 

@@ -18,13 +18,18 @@ class Matrix {
       let best = each.less_is_better ? Infinity : -Infinity;
       return each.values.map((value, i) => Math.log(best = better(best, each.level(i) ? each.expected(each.level(i), i) : value)));
     });
-    this.span = spanOfAll(page.series);
+    this.whole = this.span = spanOfAll(page.series);
     this.canvas.style.height = `${this.series.length * ROW + 26}px`;
     if (page.series.length > MOST_ROWS) byId("matrix-left").textContent = ` ${page.series.length - MOST_ROWS} more series are found by the search below.`;
     this.figure.classList.add("live");
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => { this.words.textContent = this.hint; });
     this.canvas.addEventListener("click", (event) => { const [series] = this.at(event); if (series) go(series); });
+  }
+  show(days) { // the last days; returns where they begin
+    this.span = [Math.max(this.whole[0], this.whole[1] - days), this.whole[1]];
+    this.draw();
+    return this.span[0];
   }
   get left() { return clamp(this.canvas.clientWidth * 0.3, 60, 340); }
   get across() { return this.canvas.clientWidth - this.left - 8; }
@@ -39,6 +44,7 @@ class Matrix {
       pen.textAlign = "right";
       pen.fillText(this.cut(pen, `${series.badge === "pass" ? "" : `${series.badge}: `}${series.text}`), this.left - 6, y + ROW - 2);
       series.times.forEach((time, i) => {
+        if (time < this.span[0]) return;
         const dark = clamp(this.worse(row, i) / WORST, 0, 1);
         for (const [colour, alpha] of [["--line", 1], ["--accent", dark]]) {
           Object.assign(pen, { globalAlpha: alpha, fillStyle: ink(colour) });
@@ -47,19 +53,19 @@ class Matrix {
       });
       pen.globalAlpha = 1;
       Object.assign(pen, { strokeStyle: ink("--fail"), lineWidth: 1.5 });
-      for (const time of series.failed) {
+      for (const time of series.failed.filter((each) => each >= this.span[0])) {
         const x = this.x(time), [top, bottom] = [y + 2.5, y + ROW - 2.5];
         pen.beginPath();
         for (const [from, to] of [[top, bottom], [bottom, top]]) { pen.moveTo(x - 3, from); pen.lineTo(x + 3, to); }
         pen.stroke();
       }
-      for (const change of series.changes) borderLine(pen, change.badge, this.x(series.times[change.index]), y + 0.5, ROW - 1);
+      for (const change of series.changes.filter((each) => series.times[each.index] >= this.span[0])) borderLine(pen, change.badge, this.x(series.times[change.index]), y + 0.5, ROW - 1);
     });
     pen.fillStyle = ink("--quiet");
     pen.textAlign = "center";
     pen.font = "12px system-ui, sans-serif";
     for (const [at, text] of dateTicks(this.span, this.across / 80)) pen.fillText(text, this.x(at), this.series.length * ROW + 16);
-    this.canvas.dataset.drawn = "matrix";
+    Object.assign(this.canvas.dataset, { drawn: "matrix", from: day(this.span[0]) });
   }
   cut(pen, text) { // in its middle, as its ends tell series apart
     while (text.length > 8 && pen.measureText(text).width > this.left - 10) text = `${text.slice(0, text.length / 2 - 1)}…${text.slice(text.length / 2 + 1)}`;

@@ -24,6 +24,7 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
+from hindmost.analysis.readers.formats.run_history import LONGEST, MEAN
 from hindmost.analysis.runs.finding import MAX_SHOWN
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.overview import Judgement
@@ -91,11 +92,16 @@ def worst_change(study: HistoryStudy) -> str:
     drift = isinstance(change, Trend)
     since = f"in a drift since {worst.dates[0]}" if drift else f"since {worst.date}"
     seen = isinstance(change, ChangePoint) and not change.confirmed
+    name, cause = worst.judged.series.name, worst.cause
+    subject, why = named(name), "" if cause is None else f"; cause: {cause.text}"
+    if cause is not None and cause.subject and name.timer.endswith((LONGEST, MEAN)):
+        # A stretch has its name by its place, which the cause says with lines.
+        subject, why = capital(cause.subject), ""
     return (
-        f"{named(worst.judged.series.name)} is {percent(abs(change.effect))} "
+        f"{subject} is {percent(abs(change.effect))} "
         f"{'slower' if unit == 's' else 'worse'} "
         f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) "
-        f"{since}{', seen, not confirmed' if seen else ''}."
+        f"{since}{', seen, not confirmed' if seen else ''}{why}."
     )
 
 
@@ -161,7 +167,8 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
     badge = change_badge(judged, change, since)
     return Stated(
         quantity=named(series.name),
-        text=f"{change_sentence(finding).removeprefix(f'{named(series.name)}: ')}.",
+        text=f"{change_sentence(finding).removeprefix(f'{named(series.name)}: ')}."
+        f"{f' Cause: {finding.cause.text}.' if finding.cause is not None else ''}",
         remedy=commits_to_inspect(commits),
         cost_s=delta if series.unit == "s" else 0.0,
         share=change.effect,

@@ -5,11 +5,12 @@ class HistoryPage {
     this.page = page;
     this.byAddress = new Map(page.series.map((series) => [series.address, series]));
     this.chart = new DatedChart(byId("series-chart"));
-    this.comparison = new ComparisonPanel(page);
-    this.matrix = new Matrix(page, (series) => { this.go(series, this.other); byId("explorer").scrollIntoView(); });
+    this.matrix = new Matrix(page, (series) => { this.go(series); byId("explorer").scrollIntoView(); });
     this.leading = [...document.querySelectorAll("figure[data-series]")].map((figure) => this.lead(figure));
-    this.chosen = new Chooser("chosen", page.series, (series) => this.go(series, this.other));
-    this.second = new Chooser("other", page.series, (series) => this.go(this.series, series), () => this.series);
+    this.chosen = new Chooser("chosen", page.series, (series) => this.go(series));
+    this.range = byId("range");
+    this.range.value = chosenInAddress().get("range") ?? "";
+    this.range.addEventListener("change", () => { choose("range", this.range.value); this.inRange(); });
     byId("level").addEventListener("change", () => this.show());
     window.addEventListener("hashchange", () => this.follow(true));
     window.addEventListener("resize", () => this.draw());
@@ -25,23 +26,19 @@ class HistoryPage {
     this.follow(false);
     this.matrix.draw();
   }
-  go(series, other) {
-    const others = inAddress().slice(1).filter((each) => !each.startsWith("with="));
-    setAddress([series.address, ...other ? [`with=${other.address}`] : [], ...others]);
-    this.set(series, other);
+  go(series) {
+    setAddress([series.address, ...inAddress().slice(1)]);
+    this.set(series);
   }
   follow(called) {
-    const [first, second] = chosenIn(location.hash), found = this.byAddress.get(first);
+    const found = this.byAddress.get(location.hash.replace(/^#/, "").split("&")[0]);
     if (called && !found) return;
-    const other = this.byAddress.get(second) ?? (called ? this.other : null);
-    this.set(found ?? this.page.series.reduce((best, each) => each.newest > best.newest ? each : best), other);
+    this.set(found ?? this.page.series.reduce((best, each) => each.newest > best.newest ? each : best));
     if (found) byId("explorer").scrollIntoView();
   }
-  set(series, other) {
-    Object.assign(this, { series, other });
+  set(series) {
+    this.series = series;
     this.chosen.set(series);
-    this.second.set(other);
-    this.comparison.show(series, other);
     this.show();
   }
   lead(figure) { // a chart of the first screen
@@ -62,6 +59,11 @@ class HistoryPage {
     this.regimes = regimesPart(series, level);
     byId("regimes").replaceChildren(make("h3", {}, "Regimes, newest first"), this.regimes.element);
     this.regimes.draw();
+    this.inRange();
+  }
+  inRange() { // all charts show the last days that were chosen
+    const days = Number(this.range.value) || Infinity, from = this.matrix.show(days);
+    for (const chart of [this.chart, ...this.leading]) chart.zoom(days < Infinity ? from : 0, days < Infinity ? chart.data.x.limits[1] : 0);
   }
   remarks(series) {
     const drifts = series.trends.map((trend) => make("p", {}, `Drifts by ${effect(trend.effect)} in ${dates(series, [trend.start, trend.stop - 1])}, p ${probability(trend.p)}.`));
@@ -70,7 +72,6 @@ class HistoryPage {
   draw() {
     this.chart.draw();
     this.regimes.draw();
-    this.comparison.draw();
     this.matrix.draw();
     for (const chart of this.leading) chart.draw();
   }

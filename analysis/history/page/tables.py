@@ -12,7 +12,7 @@ from hindmost.analysis.history.change_groups import (
     group_changes,
     open_before,
 )
-from hindmost.analysis.history.change_sentences import open_lines
+from hindmost.analysis.history.change_sentences import open_lines, state_words
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import silence_lines
 from hindmost.analysis.history.page.badges import (
@@ -145,7 +145,7 @@ def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = T
             Column("change", "right"),
             Column(f"effect, {level} interval", "right"),
             Column("p", "right"),
-            Column("explained by", "wide"),
+            Column("state and cause", "wide"),
         ),
         rows=rows,
     )
@@ -171,8 +171,10 @@ def change_rows(
     timer = link_html(name, timer_name(name.timer))
     case = " ".join(part for part in (name.machine, name.case) if part)
     label = rendered(SECTIONS, "timer", timer, len(within), case)
-    explained = [] if finding.known is None else [f"acknowledged: {finding.known}"]
-    if within:
+    explained = [] if within else [state_words(finding)]
+    if finding.cause is not None:
+        explained.append(finding.cause.text)
+    if within and finding.cause is None:
         share = percent(finding.difference / within[-1].difference, 0)
         explained.append(f"{share} of the above")
     yield (

@@ -9,15 +9,21 @@ the number of ranks, and rows may stop before its last columns::
 
 The text has the largest value of all ranks. Times are inclusive: KSPSolve has its MatMult, and
 ``summary`` is the whole stage. Events that no rank entered are left out.
+
+As nights, a file is a run, with the largest time of all ranks for each event. Its name gives the
+case and, of CSV, the date: ``ex5-2026-11-28.csv``. The text has the host and the time of the run.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from hindmost.analysis.readers.dates import without_date
+from hindmost.analysis.readers.declared import Layout, Record, Value
 from hindmost.analysis.readers.format import (
     OVER_RANKS,
     ExperimentFormat,
@@ -26,14 +32,19 @@ from hindmost.analysis.readers.format import (
     RankFormat,
 )
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError
 from hindmost.parsing import plain_number
+from hindmost.text import counted
 
 RANKS, TIME = "ranks", "time"
 SUMMARY = "summary"
 _HEADER = "Stage Name,Event Name,Rank,Count,Time,"
 _TITLE = re.compile(r"with (\d+) process")
+_HOST = re.compile(r" named (\S+) with \d+ process")
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_DATE = re.compile(rf" ({'|'.join(MONTHS)}) +(\d+) (\d\d:\d\d:\d\d) (\d{{4}})\b")
 _TEXT = re.compile(r"PETSc Performance Summary")
 _STAGE = re.compile(r"^--- Event Stage \d+: (.*)$")
 _EVENT = re.compile(r"^(\S.*?)\s+(\d+)\s+\d+\.\d\s*([-+.\deE]+)\s+\d+\.\d\s+[-+.\deE]+\s")
@@ -162,3 +173,44 @@ PETSC_LOG_RANKS = RankFormat(
     recognises=_recognises_csv,
     read=_read_ranks,
 )
+
+
+def _night(path: Path, remarks: Remarks) -> Iterator[tuple[str, Record]]:
+    """Yield the one run of a log."""
+    if _recognises_csv(path, head_of(path)):
+        size, events = events_of(path)
+        times = {name: max(of_ranks.values()) for name, of_ranks in events.items()}
+        text = ""
+    else:
+        size, rows = _text_events(path)
+        text, times = read_text(path), dict(rows)
+    host, date = _HOST.search(text), _DATE.search(text)
+    yield (
+        str(path),
+        {
+            "case": f"{without_date(path.stem)}, {counted(size, 'rank')}",
+            "events": times,
+            "machine": "" if host is None else host[1],
+            "begun": None
+            if date is None
+            else f"{date[4]}-{MONTHS.index(date[1]) + 1:02}-{int(date[2]):02}T{date[3]}",
+        },
+    )
+
+
+def _times(record: Record) -> Iterator[Value]:
+    for name, seconds in record["events"].items():
+        if seconds > 0.0:
+            yield Value(timer=name, values=[seconds], unit="s")
+
+
+PETSC_LOG_HISTORY = Layout(
+    name=PETSC_LOG.name,
+    looks_like=PETSC_LOG.looks_like,
+    recognises=_recognises,
+    records=_night,
+    case=("case",),
+    values=_times,
+    time=("begun",),
+    machine=("machine",),
+).format

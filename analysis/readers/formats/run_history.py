@@ -270,7 +270,8 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
         units=dict.fromkeys((ITERATIONS, INSTRUCTIONS, PER_CYCLE), ""),
         errors=_errors(run),
         work=_times_of(run, phases),
-        parents=dict.fromkeys((name for name in values if name != SOLVE), SOLVE),
+        parents=dict.fromkeys((name for name in values if name != SOLVE), SOLVE)
+        | {work_of(name, MEAN): work_of(name, LONGEST) for name in parts.names},
         smaller_is_better={PER_CYCLE: False},
     )
 

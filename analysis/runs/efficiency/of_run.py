@@ -23,7 +23,7 @@ from hindmost.models.ranks.efficiencies import NO_CORE, OUTSIDE, PARTS, Computat
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
-from hindmost.text import percent
+from hindmost.text import capital, percent
 
 KIND = "efficiencies"
 WINDOWS = 40
@@ -109,8 +109,11 @@ class RunEfficiencies(KeptParts):
             return f"No efficiency is given: {self.withheld}."
         words = [self.whole.explain()]
         if self.not_split:
-            words.append(f"{self.not_split[0].upper()}{self.not_split[1:]}.")
+            words.append(f"{capital(self.not_split)}.")
         share = self.outside_s / self.whole_s
+        waited = core_wait(self.run)
+        if waited is not None and waited.matters:
+            words.append(f"{capital(str(waited))}; that is part of all of these.")
         if share >= 0.0005:
             words.append(f"Another {percent(share)} of the solve time lies outside the iterations.")
         return " ".join(words)

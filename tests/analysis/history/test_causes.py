@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from hindmost.analysis.readers.format import CaseResult, Session
 from hindmost.analysis.readers.formats.run_history import DISTURBANCES, LONGEST, MEAN
 from hindmost.analysis.readers.gather_history import HistoryGathering
 from hindmost.analysis.readers.history import Circumstances, History
+from hindmost.analysis.report.report import Contents, report_page
+from hindmost.analysis.show.html_renderer import page_html
 
 NIGHTS, AT, RANKS, ITERATIONS = 30, 22, 4, 100
 DAY_S = 86400.0
@@ -222,3 +225,16 @@ def test_runs_on_hosts_in_turn_are_one_series() -> None:
         gathering.add([replace(one, session=session)])
     study = judge_history(gathering.history("nights"))
     assert {each.nights for each in study.judged} == {NIGHTS}
+
+
+def test_the_page_has_states_and_causes_in_words(tmp_path: Path) -> None:
+    own = {STRETCH + LONGEST: 2e-3, STRETCH + MEAN: 0.5e-3}
+    changed = longer({"solve": 0.2, **own}, longest={PLACE: 3})
+    path = tmp_path / "state"
+    for nights in (range(AT + 1), *(range(at, at + 1) for at in range(AT + 1, NIGHTS))):
+        study = judge_history(history(changed, nights), state=read_state(path))
+        assert study.state is not None
+        write_state(path, study.state)
+    html = page_html(report_page(Contents(history=study))).replace("\xa0", " ")
+    assert "18 of the 18 % is work of rank 3 between b and a (heat.c:40)" in html
+    assert re.search(r"seen 2023-12-0\d, confirmed 2023-12-\d\d", html)

@@ -34,6 +34,7 @@ from hindmost.analysis.history.page.overview import no_change
 from hindmost.analysis.history.page.tables import still_open, summary
 from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
 from hindmost.analysis.show.html_renderer import part_html
+from hindmost.analysis.verbs.history import renamed_cases
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.models.changepoint.detection import OPEN
@@ -288,9 +289,31 @@ def test_a_renamed_case_and_a_new_one_are_named() -> None:
     )
     assert list(silence_lines(study)) == [
         f"silent: blake, sea has no result since {day(NIGHTS - 16)}; perhaps renamed to sea_tiny: "
-        "same level",
+        "same level (--renamed sea=sea_tiny makes them one)",
         f"new: blake, lake began on {day(NIGHTS - 5)}",
     ]
+
+
+def test_a_renamed_case_goes_on_as_one_series() -> None:
+    nights = history(
+        series(noise(0, NIGHTS)),
+        series(noise(1, NIGHTS - 14), case="sea"),
+        series(1.2 * noise(2, 14), case="sea_tiny", first=NIGHTS - 14),
+    )
+    study = judge_history(nights, renamed={"sea": "sea_tiny"})
+    joined = {each.series.name.case: each for each in study.judged}
+    assert "sea" not in joined
+    assert joined["sea_tiny"].nights == NIGHTS
+    (change,) = joined["sea_tiny"].detection.changes
+    assert change.index == NIGHTS - 14
+    assert not list(silence_lines(study))
+
+
+def test_a_renaming_has_two_names() -> None:
+    for wrong in ("sea", "=sea", "sea="):
+        with pytest.raises(UsageError, match="OLD=NEW"):
+            renamed_cases([wrong])
+    assert renamed_cases(["a=b=c"]) == {"a": "b=c"}
 
 
 def test_a_machine_that_went_silent_warns() -> None:

@@ -125,6 +125,29 @@ def test_series_are_found_by_words_and_keys(browser: Browser, page: Path) -> Non
     assert browser.evaluate("document.querySelector('#chosen-list').hidden")
 
 
+def test_all_charts_have_one_time_range(browser: Browser, page: Path) -> None:
+    def first_ticks() -> list[str]:
+        """Return the begins of the charts: what their SVG and the map say."""
+        begins: list[str] = browser.evaluate(
+            "[document.querySelector('#matrix-chart canvas').dataset.from,"
+            " ...[...document.querySelectorAll('figure.chart.live canvas[tabindex]')]"
+            ".map((each) => each.dataset.from)]"
+        )
+        return begins
+
+    show(browser, page, "#blake/beam/Total")
+    whole = first_ticks()
+    show(browser, page, "#blake/beam/Total&range=30")
+    cut = first_ticks()
+    assert len(cut) == len(whole) >= 3
+    assert set(cut[1:]) == {cut[0]}
+    assert all(after > before for before, after in zip(whole, cut, strict=True))
+    browser.evaluate("document.querySelector('#range').focus()")
+    browser.key("ArrowUp")
+    assert first_ticks() == whole
+    assert "range" not in browser.evaluate("location.hash")
+
+
 def test_pointing_tells_nights_and_changes(
     browser: Browser, page: Path, study: HistoryStudy
 ) -> None:
@@ -194,11 +217,11 @@ def test_regimes_are_told_with_intervals_and_histograms(
 def test_narrow_windows_and_dark_pages(browser: Browser, page: Path, scheme: str) -> None:
     browser.window(420, 800, scheme)
     try:
-        show(browser, page, "#blake/beam/Total&with=blake/other/Total")
+        show(browser, page, "#blake/beam/Total")
         assert browser.evaluate("document.documentElement.scrollWidth") == 420
         paper = browser.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
-        for name in ("series", "ratio"):
+        for name in ("series", "matrix"):
             seen = browser.evaluate(
                 f"(() => {{ const c = document.querySelector('#{name}-chart canvas');"
                 " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"

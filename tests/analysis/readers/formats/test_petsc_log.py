@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hindmost.analysis.ranks.read_tables import read_table
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.errors import DataError
 
 HEADER = (
@@ -96,6 +97,33 @@ def test_the_text_has_the_slowest_rank(tmp_path: Path) -> None:
         "Main Stage->KSPSolve": [2.5, 2.5, 2.5],
     }
     assert ":log.csv:ascii_csv writes all" in experiment.warnings[0]
+
+
+def test_logs_are_nights(tmp_path: Path) -> None:
+    for night in (20, 21):
+        write_csv(tmp_path, 2).rename(tmp_path / f"ex5-2026-11-{night}.csv")
+    history = read_history(tmp_path)
+    found = {each.name.timer: each for each in history.series}
+    assert {each.name.case for each in history.series} == {"ex5, 2 ranks"}
+    assert set(found) == {
+        name for stage in STAGES for name in (stage, f"{stage}->KSPSolve", f"{stage}->MatMult")
+    }
+    slowest = seconds(0, "MatMult", 1, 2)
+    assert found["Main Stage->MatMult"].values.tolist() == [pytest.approx(slowest)] * 2
+    assert history.parents["Main Stage->MatMult"] == "Main Stage"
+
+
+def test_the_text_says_when_and_where_it_ran(tmp_path: Path) -> None:
+    path = tmp_path / "ex5.txt"
+    path.write_text(TEXT.format(size=2, word="processors", time=0.25))
+    history = read_history(path)
+    found = {each.name.timer: each for each in history.series}
+    product = found["Main Stage->MatMult"]
+    assert (product.name.machine, product.name.case) == ("n1", "ex5, 2 ranks")
+    assert product.values.tolist() == [0.25]
+    at = datetime(2026, 11, 2, 10, tzinfo=UTC).timestamp()
+    assert product.times.tolist() == [at]
+    assert history.warnings == ()
 
 
 @pytest.mark.parametrize(
