@@ -28,6 +28,7 @@ from hindmost.harness.attach.raw import (
     read_node,
 )
 from hindmost.harness.attach.raw_json import End, Program
+from hindmost.harness.attach.samples import where_threads_stood
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, line_of
 from hindmost.harness.solo import Solo, of_all
@@ -47,6 +48,8 @@ class RankFacts:
         How many it began.
     stood : str
         The innermost line of Python of its last call, in parentheses; empty without any.
+    threads : tuple of str
+        Where its threads stood when a signal ended it, as far as samples tell.
     """
 
     program: Program
@@ -57,6 +60,7 @@ class RankFacts:
     odd: tuple[str, ...]
     sections: int
     stood: str
+    threads: tuple[str, ...]
 
     @classmethod
     def of(cls, raw: RawRank) -> RankFacts:
@@ -70,6 +74,7 @@ class RankFacts:
             odd=tuple(raw.odd),
             sections=len(raw.sections),
             stood=python_place(raw),
+            threads=where_threads_stood(raw) if raw.end is not None and raw.end.signal else (),
         )
 
     def shared(self) -> RankFacts:

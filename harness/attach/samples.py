@@ -28,8 +28,22 @@ HEAD = struct.Struct("<qqII")
 in nanoseconds, the thread's number, and the samples for which there was no room."""
 GAP = 0xFFFF
 """In place of a pair: so many times 2^16 microseconds pass."""
-IN_MPI = 1
-"""Flag of a pair."""
+IN_MPI, LAST = 1, 4
+"""Flags of a pair: in a call of MPI; where a thread stood when a signal ended the program."""
+WAITS = {
+    "pthread_mutex_lock": "waits for a lock",
+    "pthread_cond_wait": "waits for a condition",
+    "pthread_cond_timedwait": "waits for a condition",
+    "pthread_join": "waits for a thread to end",
+    "sem_wait": "waits for a semaphore",
+    "read": "reads",
+    "write": "writes",
+    "poll": "waits for a file or socket",
+    "nanosleep": "sleeps",
+    "clock_nanosleep": "sleeps",
+    "sleep": "sleeps",
+}
+"""What a thread does in a function of the C library that the program called."""
 TABLES = (Frame.SAMPLE_PLACES, Frame.SAMPLE_CHAIN_ENDS, Frame.SAMPLE_CHAINS)
 SYSTEM = re.compile(
     r"^(ld-linux.*|linux-vdso.*|lib(c|m|mvec|pthread|dl|rt|gcc_s|stdc\+\+|gfortran|quadmath|util)"
@@ -125,6 +139,16 @@ def thread_part(raw: RawRank, span: Span) -> tuple[int, ThreadSamples]:
     )
 
 
+def pairs_of(raw: RawRank) -> NDArray[np.void]:
+    """Return the pairs of a rank; the first is of samples that found no room in a table."""
+    spans = raw.noted.get(Frame.SAMPLE_PAIRS, [])
+    data = raw.file.data
+    return np.concatenate(
+        [np.zeros(1, PAIR)]
+        + [np.frombuffer(data, PAIR, each.count // PAIR.itemsize, each.offset) for each in spans]
+    )
+
+
 def samples_of(
     raw: RawRank,
     sections_ns: Sequence[tuple[int, int]],
@@ -148,14 +172,7 @@ def samples_of(
     if not raw.noted.get(Frame.SAMPLER):
         return None
     contexts = contexts_of(raw.file.data, raw.noted, [], TABLES)
-    spans = raw.noted.get(Frame.SAMPLE_PAIRS, [])
-    pairs = np.concatenate(
-        [np.zeros(1, PAIR)]  # of samples for which there was no room in a table
-        + [
-            np.frombuffer(raw.file.data, PAIR, span.count // PAIR.itemsize, span.offset)
-            for span in spans
-        ]
-    )
+    pairs = pairs_of(raw)
     threads = threads_of(raw)
     found: list[NDArray[np.int64]] = []
     for number, thread in threads.items():
@@ -201,6 +218,25 @@ def context_times(raw: RawRank, numbers: NDArray[np.uint32], contexts: int) -> N
     return np.bincount(numbers[:known], spent, contexts).astype(np.float64)
 
 
+def where_threads_stood(raw: RawRank) -> tuple[str, ...]:
+    """Return where each thread of a rank stood when a signal ended the program.
+
+    Threads that are in MPI are left out, and those that only libraries without debug information
+    have begun, such as MPI's own.
+    """
+    contexts, pairs = contexts_of(raw.file.data, raw.noted, [], TABLES), pairs_of(raw)
+    said = []
+    for number, thread in threads_of(raw).items():
+        last = int(thread.pair[-1]) if thread.pair.size else 0
+        pair = pairs[last if last < pairs.size else 0]
+        if not pair["flags"] & LAST or pair["flags"] & IN_MPI or pair["chain"] >= contexts.count:
+            continue
+        place = StackNames().standing(contexts, int(pair["chain"]))
+        if place:
+            said.append(f"thread {number} {place}")
+    return tuple(said)
+
+
 @dataclass(slots=True)
 class StackNames:
     """The functions and lines of addresses, each looked up once for all ranks of this process."""
@@ -221,6 +257,27 @@ class StackNames:
         named = self._named(contexts, frames)
         modules = [Path(each.path).name for each in contexts.modules]
         return [self._stack(contexts, int(each), named, modules) for each in chains]
+
+    def standing(self, contexts: CallContexts, chain: int) -> str:
+        """Say what a thread does in a chain; empty if no function of the program is in it."""
+        ((stack, kind),) = self.of(contexts, np.array([chain]))
+        known = any(each.line for each in stack.places)
+        if not stack.places or (".so" in stack.places[0].function and not known):
+            return ""
+        if kind is SampleKind.OPENMP:
+            return f"waits for other threads (OpenMP) in {stack.places[0]}"
+        frames = [int(at) for at in contexts.chain(chain)[::-1]]
+        modules = [Path(each.path).name for each in contexts.modules]
+        system = []
+        for frame in frames:
+            module = int(contexts.module[frame])
+            if module < 0 or not SYSTEM.match(modules[module]):
+                break
+            system.append(
+                self._known[contexts.modules[module]][int(contexts.offset[frame]) - 1][-1]
+            )
+        does = [WAITS[name] for place in system if (name := base_name(place.function)) in WAITS]
+        return f"{does[0] if does else 'is'} in {stack.places[0]}"
 
     def _named(
         self, contexts: CallContexts, frames: Sequence[int]
@@ -296,3 +353,8 @@ class StackNames:
         if is_openmp[outer]:
             return stack, SampleKind.OPENMP
         return stack, SampleKind.WORK if stack.places else SampleKind.UNKNOWN
+
+
+def base_name(function: str) -> str:
+    """Return the name of a function of the C library without underscores and version."""
+    return function.partition("@")[0].lstrip("_").removeprefix("GI_").lstrip("_")

@@ -27,8 +27,14 @@ def where_ranks_stood(program: RawProgram) -> str:
         f"{seconds(max(spent for _, spent in ranks))}"
         for what, ranks in sorted(places.items(), key=lambda each: len(each[1]))
     ]
+    threads = [
+        f"rank {rank}: {', '.join(raw.threads)}"
+        for rank, raw in sorted(program.ranks.items())
+        if raw.threads
+    ]
+    where = f"; {first_of(threads, '; ')}" if threads else ""
     # Places with the fewest ranks come first: they hold the others up.
-    return f"{first_of(said, '; ')}{waiting(places, program.size)}"
+    return f"{first_of(said, '; ')}{waiting(places, program.size)}{where}"
 
 
 def was_stopped(end: End) -> bool:

@@ -27,6 +27,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -209,7 +210,11 @@ __attribute__((noreturn)) static void end_here(int status) {
 __attribute__((noreturn)) void _exit(int status) { end_here(status); }
 __attribute__((noreturn)) void _Exit(int status) { end_here(status); }
 #endif
-static void end_at_signal(int number) { attach_break(-1, number); }
+static void end_at_signal(int number, const void *context) {
+  int is_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT;
+  if (!is_fault && attached.on && getpid() == attached.pid && !raw.closed) sampler_note_all(context);
+  attach_break(-1, number);
+}
 
 /* Has the program ended when its time is up, by a signal as its launcher would send one. */
 static void end_in_time(void) {
@@ -223,6 +228,7 @@ static void end_in_time(void) {
 static void attach_begin(void) {
   if (!attached.on || attached.begun || getpid() != attached.pid) return;
   attached.begun = 1;
+  find_bindings(); /* once more: some may have been loaded since */
   leave_environment();
   refuse_another_mpi();
   refuse_linked_mpi();
@@ -296,9 +302,10 @@ static void attach_end(void) {
   sigset_t before;
   if (!attached.on || !attached.begun || session_now() == ENDED || getpid() != attached.pid) return;
   attached.finalizing = instant();
-  if (!begin_writing(&before)) return;
-  write_open_sections(1);
-  end_writing(&before);
+  if (begin_writing(&before)) { /* else the other ranks go on all the same */
+    write_open_sections(1);
+    end_writing(&before);
+  }
   write_clock();
   if (begin_writing(&before)) {
     write_end(&(struct ending){.finalized = 1, .aborted = -1});

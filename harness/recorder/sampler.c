@@ -40,7 +40,7 @@ enum {
   SAMPLE_DEPTH = 96,
   SAMPLE_TRIES = 64,
 };
-enum { SAMPLE_IN_MPI = 1, SAMPLE_CUT = 2, SAMPLE_GAP = 0xFFFF }; /* CUT: the walk ended early */
+enum { SAMPLE_IN_MPI = 1, SAMPLE_CUT = 2, SAMPLE_LAST = 4, SAMPLE_GAP = 0xFFFF }; /* CUT: the walk ended early */
 enum { MIN_SAMPLES_A_SECOND = 100, MAX_SAMPLES_A_SECOND = 1000, CALIBRATION_NS = 2500000, CALIBRATION_PERIOD_NS = 100000,
        TIMER_PERIOD_NS = 4000000 }; /* TIMER: a tick of most kernels */
 #define SAMPLING_COST 0.003 /* of the processor time */
@@ -97,6 +97,7 @@ static _Atomic(struct loaded_modules *) modules_now; /* NULL: not known now */
 static uint64_t python_begin, python_end;
 static void *(*python_thread_state)(void);
 static int64_t sample_period_ns;
+static int notes_last, noted; /* whether the program is about to end, and how many threads have noted where they stand */
 static int samples_wanted, samples_began, samples_by_timer;
 static const char *no_samples_why = "";
 static double sample_cost_ns;
@@ -104,6 +105,8 @@ static __thread struct sampled_thread *this_thread __attribute__((tls_model("ini
 static struct {
   uint32_t places, chains, pairs;
 } samples_written;
+
+static void disarm_thread(struct sampled_thread *thread);
 
 /* ---- rules ---- */
 
@@ -286,8 +289,8 @@ static void arm_next(struct sampled_thread *thread) {
 }
 
 /* Of this thread. */
-static void keep_sample(struct sampled_thread *me, const greg_t *registers) {
-  uint32_t flags = 0, chain[SAMPLE_DEPTH + 1], put = atomic_load_explicit(&me->put, memory_order_relaxed);
+static void keep_sample(struct sampled_thread *me, const greg_t *registers, uint32_t flags) {
+  uint32_t chain[SAMPLE_DEPTH + 1], put = atomic_load_explicit(&me->put, memory_order_relaxed);
   if (put - atomic_load_explicit(&me->taken, memory_order_acquire) >= SAMPLES_WAITING) {
     me->lost++;
     return;
@@ -306,10 +309,30 @@ static void take_sample(int signal, siginfo_t *info, void *context) {
   struct sampled_thread *me = this_thread;
   (void)signal, (void)info;
   if (me && sampling && atomic_load_explicit(&me->state, memory_order_relaxed) == THREAD_LIVES) {
-    keep_sample(me, ((ucontext_t *)context)->uc_mcontext.gregs);
-    arm_next(me);
+    int is_last = __atomic_load_n(&notes_last, __ATOMIC_ACQUIRE);
+    keep_sample(me, ((ucontext_t *)context)->uc_mcontext.gregs, is_last ? SAMPLE_LAST : 0);
+    if (!is_last) arm_next(me);
+    else __atomic_fetch_add(&noted, 1, __ATOMIC_RELEASE);
   }
   errno = error;
+}
+
+/* A thread that blocks signals does not answer, and is not waited for long. */
+static void sampler_note_all(const void *context) {
+  enum { PATIENCE_MS = 1000 };
+  int asked = 0;
+  if (!sampling) return;
+  for (int i = 0; i < SAMPLED_THREADS; i++)
+    if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES) disarm_thread(&sampled->threads[i]);
+  __atomic_store_n(&notes_last, 1, __ATOMIC_RELEASE);
+  for (int i = 0; i < SAMPLED_THREADS; i++) {
+    struct sampled_thread *thread = &sampled->threads[i];
+    if (thread == this_thread || atomic_load(&thread->state) != THREAD_LIVES) continue;
+    asked += !syscall(SYS_tgkill, getpid(), thread->tid, SIGPROF);
+  }
+  if (this_thread) keep_sample(this_thread, ((const ucontext_t *)context)->uc_mcontext.gregs, SAMPLE_LAST);
+  for (int ms = 0; ms < PATIENCE_MS && __atomic_load_n(&noted, __ATOMIC_ACQUIRE) < asked; ms++)
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 /* ---- processor time between calls ---- */
@@ -630,25 +653,26 @@ static void refresh_modules(void) {
 }
 
 /* Gives places of Python that are new their line and function; one whose code is no more has none. */
-static void name_python_places(uint32_t from, uint32_t to) {
+static void name_python_places(uint32_t from, uint32_t to, int may_ask) {
   static int (*line_at)(void *, int);
   static void *code_type;
   enum { CODE_TYPE = 8, CODE_INSTRUCTIONS = 184 }; /* of PyCodeObject, 3.11 */
-  if (!python_thread_state || !Py_IsInitialized || !Py_IsInitialized()) return;
+  if (!python_thread_state) return;
+  may_ask = may_ask && Py_IsInitialized && Py_IsInitialized();
   if (!line_at) line_at = (int (*)(void *, int))dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
   if (!code_type) code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-  int gil = python.PyGILState_Ensure();
+  int gil = may_ask ? python.PyGILState_Ensure() : 0;
   for (uint32_t i = from; i < to; i++) {
     struct place *place = &sampled->places[i];
     char *code = (char *)place->function;
     if (place->module != OF_PYTHON) continue;
     int at = (int)((char *)place->offset - code - CODE_INSTRUCTIONS);
-    int64_t number = line_at && code_type && *(void **)(code + CODE_TYPE) == code_type ? code_numbered(code) : -1;
+    int64_t number = may_ask && line_at && code_type && *(void **)(code + CODE_TYPE) == code_type ? code_numbered(code) : -1;
     int line = number < 0 ? -1 : line_at(code, at);
     if (line < 0) place->module = OF_NO_FILE, place->function = place->offset = 0;
     else place->function = number, place->offset = (int64_t)line << PYTHON_CALL_BITS | (at / 2 + 1);
   }
-  python.PyGILState_Release(gil);
+  if (may_ask) python.PyGILState_Release(gil);
 }
 
 /* The samples of a thread so far: when the first of them was, then microseconds from one to the next with their pairs. */
@@ -686,7 +710,8 @@ static int pair_is_ready(uint32_t at) { return (int)__atomic_load_n(&sampled->pa
 static void sampler_write(void) {
   static const char *described = "";
   if (!samples_wanted || !atomic_load(&modules_now)) return;
-  const int is_recorded = syscall(SYS_gettid) == recorded_thread;
+  /* In a signal's handler nothing is asked of the loader, nor of Python: another thread may hold their locks. */
+  const int may_ask = syscall(SYS_gettid) == recorded_thread && !text_uses_spare;
   for (int i = 0; i < SAMPLED_THREADS; i++) {
     struct sampled_thread *thread = &sampled->threads[i];
     int state = atomic_load(&thread->state);
@@ -697,12 +722,12 @@ static void sampler_write(void) {
       atomic_store(&thread->state, THREAD_FREE);
     }
   }
-  if (is_recorded) refresh_modules();
+  if (may_ask) refresh_modules();
   uint32_t places = atomic_load(&sample_places);
   places = ready_until(samples_written.places, places < MAX_SAMPLE_PLACES ? places : MAX_SAMPLE_PLACES, place_is_ready);
   uint32_t chains = ready_until(samples_written.chains, (uint32_t)(atomic_load(&sample_chains) >> 32), chain_is_ready);
   uint32_t pairs = ready_until(samples_written.pairs, atomic_load(&sample_pairs), pair_is_ready);
-  if (is_recorded) name_python_places(samples_written.places, places);
+  name_python_places(samples_written.places, places, may_ask);
   if (places > samples_written.places)
     raw_frame(RAW_SAMPLE_PLACES, sampled->places + samples_written.places,
               (places - samples_written.places) * sizeof(struct place));

@@ -27,6 +27,9 @@ static void sampler_leave(int64_t begin_ns, int64_t end_ns);
 /* Where recording begins anew: what lies before is between no calls. */
 static void sampler_forget_call(void);
 
+/* When a signal is about to end the program, in its handler: notes where each thread stands. */
+static void sampler_note_all(const void *context);
+
 /* Writes the samples so far, before write_contexts; between begin_writing and end_writing. */
 static void sampler_write(void);
 

@@ -5,15 +5,14 @@
 #include <string.h>
 #include <ucontext.h>
 
-static void (*at_end)(int number);
+static void (*at_end)(int number, const void *context);
 static const int ending_signals[] = {SIGTERM, SIGINT, SIGHUP,  SIGXCPU, SIGUSR1, SIGUSR2,
                                      SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGABRT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 static struct sigaction actions_before[ENDING_SIGNALS];
 
-static void end_by_signal(int number, siginfo_t *info, void *unused) {
-  (void)unused;
-  at_end(number);
+static void end_by_signal(int number, siginfo_t *info, void *context) {
+  at_end(number, context);
   for (int i = 0; i < ENDING_SIGNALS; i++)
     if (ending_signals[i] == number) sigaction(number, &actions_before[i], NULL);
   int is_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
@@ -28,7 +27,7 @@ static int is_of_mpi(const struct sigaction *action) {
   return slash && (!strncmp(slash, "/libmpi", 7) || !strncmp(slash, "/libopen-", 9));
 }
 
-static void catch_signals(void (*then)(int number)) {
+static void catch_signals(void (*then)(int number, const void *context)) {
   at_end = then;
   struct sigaction ours = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO};
   sigfillset(&ours.sa_mask);

@@ -6,8 +6,8 @@
 enum { SIGNALS = 32 };
 enum { NO_HANDLER, IGNORED, OF_RECORDER, OF_PROGRAM };
 
-/* `at_end` gets the number of a signal that is about to end the program. */
-static void catch_signals(void (*at_end)(int number));
+/* `at_end` gets the number of a signal that is about to end the program, and the registers of the thread that it came in. */
+static void catch_signals(void (*at_end)(int number, const void *context));
 
 /* Who takes a signal. */
 static int handler_of(int number);

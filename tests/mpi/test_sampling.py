@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import hindmost
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.threads import line_in, regions_of
+from hindmost.errors import DataError
 from hindmost.harness.attach.convert import convert_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
@@ -109,6 +112,23 @@ def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path:
     line = line_in(samples, region, 1, int(teams[1].threads[1]), slow.region)
     assert line == f"heavy (sampled.c:{line_of('HEAVY')})"
     assert teams[1].efficiency < 0.7
+
+
+def test_every_thread_of_a_program_that_hangs_is_placed(program: Path, tmp_path: Path) -> None:
+    environment = environment_for(tmp_path, "--sample", str(RATE), "--most-seconds", "4")
+    words = f"{BIN / 'mpiexec'} -n 2 {program} 5 1 hangs"
+    subprocess.run(
+        ["sh", "-c", f"{environment}\n{words}"], check=False, capture_output=True, timeout=120
+    )
+    reported: list[str] = []
+    with suppress(DataError):
+        convert_all(tmp_path, tmp_path, reported.append)
+    said = " ".join(reported)
+    assert "rank 0 was in MPI_Barrier" in said
+    does = "(waits for a thread to end|is)"  # as far as the C library's symbols tell
+    assert re.search(rf"thread 0 {does} in main \(sampled.c:{line_of('JOINS')}\)", said)
+    assert f"waits for a lock in stuck (sampled.c:{line_of('STUCK')})" in said
+    assert f"is in aside (sampled.c:{line_of('ASIDE')})" in said
 
 
 def test_blocking_calls_are_never_cut_short(program: Path, tmp_path: Path) -> None:

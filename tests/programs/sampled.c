@@ -55,6 +55,14 @@ static __attribute__((noinline)) void *aside(void *unused) {
   return NULL;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __attribute__((noinline)) void *stuck(void *unused) {
+  pthread_mutex_lock(&lock); /* STUCK */
+  value += 1;
+  return unused;
+}
+
 static void end_badly(int number) { _exit(number); }
 
 static void forbid_perf(void) {
@@ -104,6 +112,13 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "blocks")) block();
     MPI_Allreduce(MPI_IN_PLACE, &stopped, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
+  if (!strcmp(how, "hangs") && rank == 1) {
+    pthread_mutex_lock(&lock);
+    pthread_create(&threads[0], NULL, stuck, NULL);
+    pthread_create(&threads[1], NULL, aside, NULL);
+    pthread_join(threads[0], NULL); /* JOINS */
+  }
+  if (!strcmp(how, "hangs")) MPI_Barrier(MPI_COMM_WORLD);
   stopped = 1;
   if (!strcmp(how, "threads"))
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
