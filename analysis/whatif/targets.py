@@ -14,7 +14,7 @@ from hindmost.analysis.whatif.options import split
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine, Network
-from hindmost.models.foretell import MeasuredKernels, foretell
+from hindmost.models.forecast import MeasuredKernels, forecast_kernels
 from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.network import (
@@ -169,7 +169,7 @@ def learnt_factors(
             found[each] = WorkFactor(typical=between, low=between, high=between)
             continue
         kernels = MeasuredKernels(points=counts, values=body_s[None] / body_s[-1])
-        (there,) = foretell([kernels], float(each))
+        (there,) = forecast_kernels([kernels], float(each))
         found[each] = WorkFactor(
             typical=float(there.predicted[0]), low=float(there.low[0]), high=float(there.high[0])
         )

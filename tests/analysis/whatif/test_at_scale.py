@@ -126,6 +126,17 @@ def test_runs_on_five_numbers_of_ranks_say_how_work_grows(
     assert found["parts_s"]["work"] == pytest.approx(BODIES * 55e-6, rel=0.1)
 
 
+def test_one_rank_does_not_show_what_several_do(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = write(tmp_path, header, 1)
+    words = ("--ranks-per-node", "4", "--machine", machine_file(tmp_path))
+    for ranks, told in (("8", True), ("1", False)):
+        (found,) = answer(capsys, alone, "--ranks", ranks, *words)
+        assumed = " ".join(found["assumptions"])
+        assert ("shows neither how unequal the work of several is" in assumed) == told
+
+
 def test_sizes_say_which_scaling_they_are_of(tmp_path: Path, header: Header) -> None:
     weak = [open_run(write(tmp_path, header, each, unknowns=100 * each)) for each in (1, 2, 3)]
     assert scaling_of(weak) is Scaling.WEAK
