@@ -168,7 +168,16 @@ def main(tries: int, seed: int) -> int:
             place = folder / str(number)
             out = place / "runs"
             out.mkdir(parents=True)
-            words = [sys.executable, "-m", "hindmost", "attach", "--print", "env", "--out", out]
+            words: list[str | Path] = [
+                sys.executable,
+                "-m",
+                "hindmost",
+                "attach",
+                "--print",
+                "env",
+                "--out",
+                out,
+            ]
             if not number:
                 subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
                 (model,) = out.glob(".attach-*.settings")

@@ -4,13 +4,13 @@
 
 The files are made: a solve of 500 iterations by CG on each rank, 64 ranks on a node, with the names
 of as many calls as the recorder has, and with call contexts; then loops of one rank with 11 million
-records, in which an inner loop is entered often or seldom. Each is converted in a process of its
-own.
+records, in which an inner loop is entered often or seldom; then such loops of 16 ranks, converted
+by one process and by two. Each is converted in processes of its own.
 """
 
 from __future__ import annotations
 
-import resource
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,11 +19,11 @@ from pathlib import Path
 
 from tests.harness.attach.raw_files import CALLS, US, Raw, cg, entered, framed
 
-from hindmost.harness.attach.convert import convert
-
 RANKS = (192, 2_000, 4_096, 10_000)
 ENTRIES = (4_000, 40_000, 400_000)
 RECORDS = 11_000_000
+MPIEXEC = str(Path(sys.executable).with_name("mpiexec"))
+PROCESSES, SHARED_RANKS = (1, 2), 16
 ITERATIONS, OF_NODE = 500, 64
 OTHERS = [f"MPI_Other_call_{number}" for number in range(170)]
 PROGRAM = {
@@ -49,9 +49,10 @@ def write(folder: Path, what: str, number: int) -> int:
     """Write raw files of so many ranks, or entries, and return their records."""
     if what == "ranks":
         return write_program(folder, number)
-    trips = RECORDS // number // 2
-    entered(folder, number, trips)
-    return number * (1 + 2 * trips)
+    ranks, entries = (SHARED_RANKS, ENTRIES[0]) if what == "processes" else (1, number)
+    trips = RECORDS // entries // ranks // 2
+    entered(folder, entries, trips, ranks=ranks)
+    return ranks * entries * (1 + 2 * trips)
 
 
 def measure(what: str, number: int) -> str:
@@ -63,20 +64,26 @@ def measure(what: str, number: int) -> str:
         records = int(written.stdout)
         raw_mb = sum(each.stat().st_size for each in folder.iterdir()) / 1e6
         files = len(list(folder.iterdir()))
-        begin = time.process_time()
-        convert(folder, Path(scratch))
-        spent_s = time.process_time() - begin
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        begin = time.perf_counter()
+        launched = [MPIEXEC, "-n", str(number)] if what == "processes" else []
+        verb = [sys.executable, "-m", "hindmost", "attach", "--convert", str(folder)]
+        child = subprocess.Popen([*launched, *verb], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0, "the conversion failed"
+        wall_s, spent_s = time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
+    peak_mb = usage.ru_maxrss / 1e3  # of the largest process
     return (
-        f"{number:>8,}{files:>8,}{records:>14,}{raw_mb:>10.0f}{spent_s:>10.1f}"
+        f"{number:>9,}{files:>8,}{records:>14,}{raw_mb:>10.0f}{wall_s:>10.1f}{spent_s:>10.1f}"
         f"{1e6 * spent_s / records:>12.2f}{peak_mb:>12.0f}"
     )
 
 
 def main() -> None:
     """Print a row for each number of ranks, and of entries."""
-    for what, numbers in (("ranks", RANKS), ("entries", ENTRIES)):
-        print(f"{what:>8}   files       records    raw MB     CPU s   us/record     peak MB")  # noqa: T201
+    head = "   files       records    raw MB    wall s     CPU s   us/record     peak MB"
+    for what, numbers in (("ranks", RANKS), ("entries", ENTRIES), ("processes", PROCESSES)):
+        print(f"{what:>9}{head}")  # noqa: T201
         for number in numbers:
             command = [sys.executable, "-m", __spec__.name, "measure", what, str(number)]
             subprocess.run(command, check=True)

@@ -91,7 +91,7 @@ class Regression:
             CauseKind.STRETCH: (*place, "all ranks"),
             CauseKind.RANK: (*place, f"rank {self.rank} "),
             CauseKind.ITERATIONS: (f"{self.steps} iterations in place of {STEPS}",),
-            CauseKind.MACHINE: (self.host, "every stretch takes"),
+            CauseKind.MACHINE: (self.host, "every stretch of"),
             CauseKind.INPUT: ("-sweeps not given -> 6", *place),
         }[self.kind]
 

@@ -28,11 +28,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from benchmarks.traces.replay import EAGER_BYTES, replay_trace
+from benchmarks.traces.smpi_trace import CHAR
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.formats.smpi_trace import CHAR, SMPI_TRACE
-from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.traces import EAGER_BYTES, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS, Neighbours
@@ -257,10 +256,8 @@ def replay_both(trace: Path, ranks: int, eager_bytes: int) -> tuple[float, float
     network = Network(within=LINK, within_both_ways=LINK)
     machine = Machine(name="cluster", ranks_per_node=ranks, network=network)
     theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
-    (ours,) = replay_trace(
-        trace, SMPI_TRACE, changes_of(), machine, FLOPS_PER_S, eager_bytes=eager_bytes
-    )
-    return theirs_s, ours.before.total_s
+    ours = replay_trace(trace, machine, FLOPS_PER_S, eager_bytes=eager_bytes)
+    return theirs_s, ours.total_s
 
 
 def rooted_replays(calls: tuple[str, ...], ranks: int, eager_bytes: int) -> tuple[float, float]:

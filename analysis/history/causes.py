@@ -31,7 +31,7 @@ from hindmost.harness.runfile.bodies import IN_MPI
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.inference import difference_interval
-from hindmost.text import first_of
+from hindmost.text import first_of, percent
 
 BUSIER, BUSY = 2.0, 0.5
 """A host is busier with more than so many times the tasks of before, and so many more a core."""
@@ -215,7 +215,8 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         leading = None
     elif uniform is not None:
         leading = None
-        words.append(f"every stretch takes {uniform:.2f} times as long on all ranks")
+        large = f"every stretch of {percent(OF_WORK, 0)} of the work or more"
+        words.append(f"{large} takes {uniform:.2f} times as long on all ranks")
         if kind == CauseKind.UNKNOWN:
             kind = CauseKind.MACHINE
             words[-1] += (

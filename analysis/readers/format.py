@@ -15,7 +15,6 @@ from hindmost.analysis.readers.history import NOT_KNOWN, Circumstances, FailedRu
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.errors import UsageError
-from hindmost.models.simulation.messages import MessageProgram
 from hindmost.text import choose
 
 OVER_RANKS: dict[str, Callable[[NDArray[np.float64]], float]] = {
@@ -208,20 +207,3 @@ class RankFormat(Format):
     """
 
     read: Callable[[Path], RankColumns]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceFormat(Format):
-    """A format with all messages of all ranks.
-
-    Attributes
-    ----------
-    read : callable
-        Returns the program in a file, of ranks with a rate in flops per second: None if it was not
-        given, which formats that count work refuse.
-    assumes : tuple of str
-        What holds for every trace of this format, in sentences.
-    """
-
-    read: Callable[[Path, float | None], MessageProgram]
-    assumes: tuple[str, ...] = ()

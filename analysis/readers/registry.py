@@ -7,7 +7,6 @@ from hindmost.analysis.readers.format import (
     Format,
     HistoryFormat,
     RankFormat,
-    TraceFormat,
 )
 from hindmost.analysis.readers.formats.asv import ASV
 from hindmost.analysis.readers.formats.benchmark_tools import (
@@ -42,7 +41,6 @@ from hindmost.analysis.readers.formats.site_benchmarks import (
     REFRAME_REPORT,
     TALP,
 )
-from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.readers.formats.tau import TAU
 from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
 from hindmost.analysis.readers.formats.unit_benchmarks import CATCH2, CRITERION, GO, JMH
@@ -108,8 +106,3 @@ RANK_FORMATS: Registry[RankFormat] = Registry(
     shared=Format,
 )
 """Formats with metrics per rank."""
-
-TRACE_FORMATS: Registry[TraceFormat] = Registry(
-    "format", (SMPI_TRACE,), group=GROUP, kind=TraceFormat, shared=Format
-)
-"""Formats with all messages of all ranks."""

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
@@ -31,13 +30,6 @@ from hindmost.analysis.whatif.prediction import (
 )
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_ranks, scalable
-from hindmost.analysis.whatif.traces import (
-    refuse_others,
-    replay_trace,
-    trace_lines,
-    trace_table,
-    traces_among,
-)
 from hindmost.analysis.whatif.within import forecasts, read_within
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
@@ -64,7 +56,6 @@ examples:
   hindmost whatif cg-runs/ --against pipecg-runs/ --latency +5us,+50us,+500us
   hindmost whatif adaptive/ --balance greedy,refine,none
   hindmost whatif runs/ --within 2h --mtbf 24h
-  hindmost whatif trace.ti --machine machine.json --flops-per-second 1e9 --latency x2
 
 To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
@@ -88,9 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "file", nargs="+", type=Path, help="run files, or folders of them; or traces"
-    )
+    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument(
         "--latency",
         metavar="LIST",
@@ -141,12 +130,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="iterations of the solve (default: as recorded)",
-    )
-    parser.add_argument(
-        "--flops-per-second",
-        type=float,
-        metavar="RATE",
-        help="of a rank, for traces that count work in flops (SMPI's 'smpi/host-speed')",
     )
     parser.add_argument(
         "--pipeline-depth",
@@ -250,14 +233,6 @@ def perform(arguments: argparse.Namespace) -> int:
         solver=arguments.solver,
         progress=arguments.progress == "async",
     )
-    if traces := traces_among(arguments.file):
-        return perform_traces(traces, changes, arguments)
-    of_traces = "is for traces of other tools; run files have times."
-    refuse_options(arguments, ("flops_per_second",), of_traces)
-    if arguments.within is not None:
-        return perform_within(arguments, changes)
-    needs = "needs --within: it is about a job of that time."
-    refuse_options(arguments, ("mtbf", "checkpoint_takes"), needs)
     if arguments.balance is not None:
         alone = "and --balance are answered apart: omit one."
         refuse_options(arguments, ("ranks", "out", "against"), alone)
@@ -447,29 +422,3 @@ def refuse_options(arguments: argparse.Namespace, options: Sequence[str], why: s
     for option in options:
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option.replace('_', '-')} {why}")
-
-
-def perform_traces(
-    traces: Sequence[tuple[Path, TraceFormat]],
-    changes: Sequence[Named],
-    arguments: argparse.Namespace,
-) -> int:
-    """Print traces of other tools, replayed on a machine."""
-    of_runs = ("ranks", "ranks_per_node", "scaling", "grid", "balance", "against", "out")
-    refuse_options(arguments, of_runs, f"needs a recorded run; {traces[0][0]} is a trace.")
-    refuse_others(changes)
-    machine = None if arguments.machine is None else read_machine(arguments.machine)
-    flops_per_s, answer = arguments.flops_per_second, []
-    for number, (path, format) in enumerate(traces):
-        found = replay_trace(path, format, changes, machine, flops_per_s, arguments.executor)
-        if arguments.json:
-            answer += found
-            continue
-        write_lines(*([""] if number else []), *trace_lines(found))
-        if len(found) > 1:
-            print_table(trace_table(found))
-        for line in found[-1].assumptions:
-            write_lines(*folded([f"Assumed: {line}"]))
-    if arguments.json:
-        write_json(runs=answer)
-    return 0

@@ -229,6 +229,8 @@ class ProgramWatch:
         number = self.request.signal if self.request is not None else None
         if number is None or self._signal is not None:
             return ""
+        if not self.page["pid"]:
+            return f" {number.name} is not sent, since the program is not recorded (yet)."
         return f" The program has no handler for {number.name} so far; without one it is not sent."
 
     def _ways(self) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ struct record {
   X(RECV_MATCHED) X(WIN_WAIT) X(IRECV_MATCHED) X(ISENDRECV)                                                      \
   X(START) X(STARTALL) X(WAIT_ONE) X(WAIT_ALL) X(WAIT_ANY) X(WAIT_SOME) X(TEST_ONE)     \
   X(TEST_ALL) X(TEST_ANY) X(TEST_SOME) X(GET_STATUS) X(REQUEST_FREE) X(RMA) X(RMA_REQUEST) X(WIN_POST) \
-  X(WIN_START) X(FILE_IO) X(FILE_IO_REQUEST)
+  X(WIN_START) X(FILE_IO) X(FILE_IO_REQUEST) X(GET_STATUS_ALL)
 
 /* What a call does; wrap.c has one macro for each class. */
 enum class {

@@ -228,6 +228,7 @@ static void end_in_time(void) {
 static void attach_begin(void) {
   if (!attached.on || attached.begun || getpid() != attached.pid) return;
   attached.begun = 1;
+  find_bindings(); /* once more: some may have been loaded since */
   leave_environment();
   refuse_another_mpi();
   refuse_linked_mpi();
@@ -301,9 +302,10 @@ static void attach_end(void) {
   sigset_t before;
   if (!attached.on || !attached.begun || session_now() == ENDED || getpid() != attached.pid) return;
   attached.finalizing = instant();
-  if (!begin_writing(&before)) return;
-  write_open_sections(1);
-  end_writing(&before);
+  if (begin_writing(&before)) { /* else the other ranks go on all the same */
+    write_open_sections(1);
+    end_writing(&before);
+  }
   write_clock();
   if (begin_writing(&before)) {
     write_end(&(struct ending){.finalized = 1, .aborted = -1});

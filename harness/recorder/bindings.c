@@ -48,6 +48,7 @@ static int another_takes(const char *name) {
 }
 
 static void find_bindings(void) {
+  binding_count = 0;
   dl_iterate_phdr(note_bindings, NULL);
   if ((leaves_to_linked = other_records())) return;
   tool_in_front = another_takes("MPI_Init") || another_takes("MPI_Init_thread");

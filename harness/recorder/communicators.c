@@ -1,5 +1,6 @@
 #include "communicators.h"
 
+#include "lock.h"
 #include "places.h"
 
 #include <stdlib.h>
@@ -82,18 +83,26 @@ static enum relation relation_of(MPI_Comm one, MPI_Comm other) {
   return kept[at].found;
 }
 
+/* The entry of a communicator, a new one if need be: that of one that was freed, where it lies on the way. */
 static struct communicator *communicator_of(MPI_Comm c) {
   static struct communicator *last = communicators;
+  struct communicator *freed = NULL;
   if (c == MPI_COMM_WORLD) return communicators;
   if (last->used && last->handle == c) return last;
   uint32_t first = (uint32_t)(((uint64_t)(uintptr_t)c * 0x9E3779B97F4A7C15u) >> 56);
   for (uint32_t i = 0; i < COMMUNICATORS; i++) {
     struct communicator *entry = &communicators[(first + i) % COMMUNICATORS];
     if (entry == communicators) continue;
-    if (!entry->used && !__atomic_exchange_n(&entry->used, 1, __ATOMIC_ACQ_REL)) entry->handle = c; /* any thread comes here */
-    if (entry->handle == c) return last = entry;
+    if (entry->used && entry->handle == c) return last = entry;
+    if (entry->used && entry->handle == MPI_COMM_NULL && !freed) freed = entry;
+    if (entry->used) continue;
+    if (!freed) freed = entry;
+    break;
   }
-  return NULL;
+  if (!freed) return NULL;
+  freed->used = 1;
+  freed->handle = c;
+  return last = freed;
 }
 
 /* Numbers a communicator after its parent, and which of its children it is. */
@@ -103,7 +112,7 @@ static void number_communicator(MPI_Comm parent, MPI_Comm child) {
   if (child != MPI_COMM_NULL && (made = communicator_of(child)) && from) made->number = (uint16_t)(mixed(from->number, place) >> 48 | 1);
 }
 
-/* What is kept of a communicator that is freed. Entries stay in use, so that those behind them are found. */
+/* What is kept of a communicator that is freed. Its entry stays in use, so that those behind it are found. */
 static void forget_communicator(MPI_Comm c) {
   kept_rank(c, FORGET, MPI_COMM_NULL);
   relation_of(c, MPI_COMM_NULL);
@@ -113,6 +122,7 @@ static void forget_communicator(MPI_Comm c) {
   entry->handle = MPI_COMM_NULL;
   entry->world = NULL;
   entry->size = entry->number = entry->children = 0;
+  entry->uses++;
   free(world);
 }
 
@@ -155,8 +165,10 @@ static __attribute__((noinline)) uint32_t message_elsewhere(MPI_Comm c, int othe
 
 /* Lists the rank in MPI_COMM_WORLD of every rank of a communicator, -1 for none, which a record has. */
 void hindmost_world_ranks(MPI_Fint communicator, int size, int32_t rank[]) {
+  lock_tables();
   for (int i = 0; i < size; i++) {
     uint32_t message = message_with(MPI_Comm_f2c(communicator), i, 0) & 0xffff;
     rank[i] = message >= NO_MESSAGE ? -1 : (int32_t)message;
   }
+  unlock_tables();
 }

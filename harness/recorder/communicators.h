@@ -16,7 +16,7 @@ enum { COMMUNICATORS = 256 };
 static struct communicator {
   MPI_Comm handle;
   uint32_t used, children;
-  uint16_t number;
+  uint16_t number, uses; /* uses: how many communicators had this entry before */
   int32_t size;      /* 0: ranks are not known yet */
   uint16_t *world;   /* by rank of whom messages are sent to */
 } communicators[COMMUNICATORS];

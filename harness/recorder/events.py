@@ -38,7 +38,8 @@ ONE_WAY = {
 NO_EVENTS = (
     *(CallClass.SEND_INIT, CallClass.PSEND_INIT, CallClass.RECV_INIT),
     *(CallClass.NEIGHBOR_COLLECTIVE_INIT, CallClass.COLLECTIVE_INIT),
-    *(CallClass.GET_STATUS, CallClass.REQUEST_FREE, CallClass.COMM_FREE),
+    *(CallClass.GET_STATUS, CallClass.GET_STATUS_ALL),
+    *(CallClass.REQUEST_FREE, CallClass.COMM_FREE),
 )
 COMPLETES = (
     *(CallClass.WAIT_ONE, CallClass.WAIT_ALL, CallClass.WAIT_ANY, CallClass.WAIT_SOME),

@@ -135,6 +135,7 @@ class CallClass(IntEnum):
     WIN_START = 48
     FILE_IO = 49
     FILE_IO_REQUEST = 50
+    GET_STATUS_ALL = 51
 
 
 @cache
@@ -227,6 +228,7 @@ PHASES = ("halo", "wait", "post", "unclassified")
 POLLING = frozenset(
     (
         *(CallClass.FLAG_TEST, CallClass.IPROBE, CallClass.IMPROBE, CallClass.GET_STATUS),
+        CallClass.GET_STATUS_ALL,
         *(CallClass.TEST_ONE, CallClass.TEST_ALL, CallClass.TEST_ANY, CallClass.TEST_SOME),
     )
 )

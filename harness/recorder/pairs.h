@@ -48,7 +48,7 @@ static void ask_for_loop(void);
 
 /* Whether the number of calls of a class depends on when messages arrive. */
 static inline int is_poll(int32_t class) {
-  return class == FLAG_TEST || class == GET_STATUS || class == TEST_ONE || class == TEST_ALL || class == TEST_ANY ||
+  return class == FLAG_TEST || class == GET_STATUS || class == GET_STATUS_ALL || class == TEST_ONE || class == TEST_ALL || class == TEST_ANY ||
          class == TEST_SOME || class == WAIT_ANY || class == WAIT_SOME;
 }
 

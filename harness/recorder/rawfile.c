@@ -1,6 +1,7 @@
 #include "rawfile.h"
 
 #include "clock.h"
+#include "session.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,25 +16,35 @@ static struct raw raw = {.fd = -1};
 /* ---- one writer ---- */
 
 enum { WRITER_PATIENCE_MS = 20000 };
+static _Thread_local INITIAL_EXEC int cancel_state_before; /* of a thread that writes: it is not cancelled meanwhile */
+
 static int begin_writing(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
+  int cancel_state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   pthread_sigmask(SIG_BLOCK, &all, before);
   const int64_t until = system_now() + WRITER_PATIENCE_MS * INT64_C(1000000); /* a nap may last much longer than it should */
   while (__atomic_exchange_n(&raw.busy, 1, __ATOMIC_ACQUIRE)) {
     if (system_now() > until) goto not_now;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
-  if (!raw.closed) return 1;
+  if (!raw.closed) {
+    cancel_state_before = cancel_state;
+    return 1;
+  }
   __atomic_store_n(&raw.busy, 0, __ATOMIC_RELEASE);
 not_now:
   pthread_sigmask(SIG_SETMASK, before, NULL);
+  pthread_setcancelstate(cancel_state, NULL);
   return 0;
 }
 
 static void end_writing(const sigset_t *before) {
+  const int cancel_state = cancel_state_before;
   __atomic_store_n(&raw.busy, 0, __ATOMIC_RELEASE);
   pthread_sigmask(SIG_SETMASK, before, NULL);
+  pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* ---- CRC-32 as zlib's, eight bytes at a time ---- */

@@ -105,8 +105,9 @@ static int requests_completed(const int places[], int room, int64_t done, const 
     if (r->kind == MESSAGE_REQUEST && !r->sends && messages) {
       uint32_t message = r->message;
       if (r->wild)
-        message = statuses ? message_in(&communicators[r->wild - 1], statuses[i].MPI_SOURCE, statuses[i].MPI_TAG)
-                           : UNKNOWN_MESSAGE;
+        message = statuses && communicators[r->wild - 1].uses == r->wild_uses
+                      ? message_in(&communicators[r->wild - 1], statuses[i].MPI_SOURCE, statuses[i].MPI_TAG)
+                      : UNKNOWN_MESSAGE;
       if (message != NO_MESSAGE) messages[(*received)++] = message;
     }
     if (r->kind == COLLECTIVE_REQUEST && !(r->flags & ALONE)) {

@@ -23,6 +23,7 @@ static struct request {
   int8_t kind, persistent, flags; /* flags: of a collective, those of its communicator */
   int8_t sends;          /* whether its message is one that is sent: nothing is needed to complete it */
   int16_t wild;          /* of a receive with a wildcard: 1 + the place of its communicator in communicators.h; else 0 */
+  uint16_t wild_uses;    /* of that entry when the receive was posted: its communicator may be freed meanwhile */
   uint32_t message;      /* of an exchange: see communicators.h */
   int64_t bytes;         /* of a persistent send */
   int64_t serial;        /* of a collective: its number in the order of starts */
@@ -69,5 +70,7 @@ static void count_active_collectives(void);
 static inline void receives_any(struct request *r, MPI_Comm c, int from, int tag) {
   if (!is_wild(from, tag) || !r || from == MPI_PROC_NULL) return;
   struct communicator *entry = communicator_of(c);
-  if (entry) r->wild = (int16_t)(1 + (entry - communicators));
+  if (!entry) return;
+  r->wild = (int16_t)(1 + (entry - communicators));
+  r->wild_uses = entry->uses;
 }

@@ -159,7 +159,7 @@ static void add_counts(struct text *text, struct extent to, int64_t switches, in
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
-    if (class == FLAG_TEST || class == IPROBE || class == IMPROBE || class == GET_STATUS || class == TEST_ONE || class == TEST_ALL ||
+    if (class == FLAG_TEST || class == IPROBE || class == IMPROBE || class == GET_STATUS || class == GET_STATUS_ALL || class == TEST_ONE || class == TEST_ALL ||
         class == TEST_ANY || class == TEST_SOME)
       polls += state->call_count[i];
     if (state->other_ns[i] > 0) text_number(text, hindmost_call_names[i], state->other_ns[i]);

@@ -331,6 +331,10 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_COMPLETED ? M
   AROUND(name, arguments, int place; int unknown; int self_only; int wild;                                 \
          enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &self_only, &wild); (void)place, \
          flags = INCOMPLETE, asked)
+#define GET_STATUS_ALL_(name, arguments)                                                                   \
+  AROUND(name, arguments, int place; int unknown; int self_only; int wild;                                 \
+         enum phase asked = phase_of_requests(n, q, 1, &place, &unknown, &self_only, &wild); (void)place,  \
+         flags = INCOMPLETE, asked)
 #define REQUEST_FREE_(name, arguments) AROUND(name, arguments, request_freed(*q), NOTHING, HALO)
 
 /* ---- one-sided, and files ---- */

@@ -249,7 +249,8 @@ class TimeUse:
         parts = [f"{counted(self.iterations, 'iteration')} of {self.loop}", self.rate()]
         if self.trend is not None and abs(self.trend - 1.0) >= 0.02:
             change = percent(abs(self.trend - 1.0), 0)
-            parts.append(f"{change} {'longer' if self.trend > 1.0 else 'shorter'} than halfway")
+            longer = "longer" if self.trend > 1.0 else "shorter"
+            parts.append(f"{change} {longer} than after half as many")
         if self.bound_s is not None:
             parts.append(f"the next may take {seconds(self.bound_s)}")
         if self.limit_s is not None:

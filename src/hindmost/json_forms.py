@@ -51,7 +51,6 @@ from hindmost.analysis.whatif.advice import Advice
 from hindmost.analysis.whatif.balance import Rebalanced
 from hindmost.analysis.whatif.gains import RunOutcome
 from hindmost.analysis.whatif.prediction import SolvePrediction
-from hindmost.analysis.whatif.traces import TraceReplay
 from hindmost.analysis.whatif.within import JobForecast
 from hindmost.harness.runfile.time_left import TimeUse
 from hindmost.harness.verbs.doctor import Diagnosis
@@ -108,7 +107,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
     "fit": {"runs": list[FittedRun]},
     "fit --detours": {"probe": SystemNoise | UNSET, "runs": list[RunDetours]},
     "whatif": {
-        "runs": list[RunOutcome | Rebalanced | TraceReplay],
+        "runs": list[RunOutcome | Rebalanced],
         "predictions": list[SolvePrediction] | UNSET,
         "advice": Advice | UNSET,
         "jobs": list[JobForecast] | UNSET,

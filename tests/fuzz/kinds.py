@@ -19,7 +19,6 @@ from tests.analysis.readers.experiment_files import assert_sound as sound_experi
 from tests.analysis.readers.history_files import WRITTEN
 from tests.analysis.readers.history_files import assert_sound as sound_history
 from tests.analysis.readers.saved_files import archive, document, version_4
-from tests.analysis.readers.smpi_files import ONE, ZERO, written
 from tests.analysis.watch.feeds import Feed
 from tests.fuzz.hdf5_files import hostile_copy
 from tests.fuzz.texts import change_one
@@ -304,23 +303,6 @@ def each_alone(folder: Path, whole: dict[Path, str], calls: dict[str, tuple[str,
     )
 
 
-def traces(folder: Path) -> Specimen:
-    """Return a trace of SMPI, in one file and as a list of files."""
-    host = write_machine(folder / "machine.json")
-    whole = folder / "whole.ti"
-    whole.write_text(ZERO + ONE)
-    listed = written(folder, ZERO, ONE)
-    texts = {each: each.read_text() for each in (whole, listed, *folder.glob("trace.ti_files/*"))}
-    words = ("--machine", host, "--flops-per-second", "1e9", "--latency", "1,2")
-    return Specimen(
-        change=lambda random: change_one(texts, random),
-        calls={
-            "whatif, one file": verb("whatif", whole, *words),
-            "whatif, a list": verb("whatif", listed, *words),
-        },
-    )
-
-
 def state(folder: Path) -> Specimen:
     """Return states of histories, and notes on them."""
     data, kept, known = (folder / name for name in ("nights.csv", "state.json", "known.toml"))
@@ -357,6 +339,5 @@ KINDS: dict[str, Callable[[Path], Specimen]] = {
     "saved": saved,
     "results": results,
     "tables": tables,
-    "traces": traces,
     "state": state,
 }

@@ -152,6 +152,15 @@ print("steps", steps)
 """
 
 
+def test_a_program_that_is_not_recorded_gets_the_file_and_no_signal(tmp_path: Path) -> None:
+    limit = ("--stop-before", "3s", "--end-takes", "1s", "--signal", "USR1", "--stop-file", "STOP")
+    script = "while [ ! -e STOP ]; do sleep 0.1; done"
+    done = alone("--out", "runs", *limit, "--", "sh", "-c", script, folder=tmp_path)
+    told = next(line for line in done.stderr.splitlines() if "Told the program to stop" in line)
+    assert told.endswith(" SIGUSR1 is not sent, since the program is not recorded (yet).")
+    assert "Nothing was recorded" in done.stderr
+
+
 WITHOUT_LOOP = """
 import os, time
 from mpi4py import MPI

@@ -145,7 +145,10 @@ def test_more_iterations_and_a_slower_machine() -> None:
     }
     found = cause(longer({"solve": 0.2, **slower}))
     assert (found.kind, found.place) == (CauseKind.MACHINE, "")
-    assert found.text.startswith("every stretch takes 1.20 times as long on all ranks: the machine")
+    assert found.text.startswith(
+        "every stretch of 5 % of the work or more takes 1.20 times as long on all ranks: the "
+        "machine"
+    )
 
 
 def test_a_busier_host_comes_before_code() -> None:

@@ -260,8 +260,8 @@ def balance(run: Run) -> float:
     return float(np.abs(parts + run.lead_out - run.solve_time).max())
 
 
-def entered(folder: Path, entries: int, trips: int, loops: int = 1) -> Path:
-    """Write the records of a rank whose outer loop enters inner ones, each so often.
+def entered(folder: Path, entries: int, trips: int, loops: int = 1, ranks: int = 1) -> Path:
+    """Write the records of ranks whose outer loop enters inner ones, each so often.
 
     Calls of two places are in each iteration of an inner loop, and of one before these.
     """
@@ -276,14 +276,18 @@ def entered(folder: Path, entries: int, trips: int, loops: int = 1) -> Path:
     number = 2 + 2 * loops
     places = [(0x1010 + 16 * at, 0x1000, 1 << 20, 0, 0) for at in range(number)]
     facts: dict[str, Any] = {"what": "loop", "type": "loop", "seen": calls, "kept": calls}
-    rank = Raw(0, 1, program={"mark_call": "auto"}).section(stream, rest=records, **facts)
-    rank.contexts(
-        calls,
-        places=places,
-        ends=range(1, number + 1),
-        chains=range(number),
-        contexts=contexts,
-        polls=[0] * (number + 1),
-    )
-    rank.end(clock_ns=stream.at + US).write(folder)
+    folder.mkdir(exist_ok=True)
+    for each in range(ranks):
+        rank = Raw(each, ranks, program={"mark_call": "auto"}).section(
+            stream, rest=records, **facts
+        )
+        rank.contexts(
+            calls,
+            places=places,
+            ends=range(1, number + 1),
+            chains=range(number),
+            contexts=contexts,
+            polls=[0] * (number + 1),
+        )
+        rank.end(clock_ns=stream.at + US).write(folder)
     return folder

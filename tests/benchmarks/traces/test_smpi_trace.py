@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.analysis.readers.smpi_files import ONE, ZERO, written
+from benchmarks.traces.messages import MessageProgram, Operation
+from benchmarks.traces.smpi_trace import DATATYPE_BYTES, read_smpi_trace
+from tests.benchmarks.traces.smpi_files import ONE, ZERO, written
 
-from hindmost.analysis.readers.formats.smpi_trace import DATATYPE_BYTES, read_smpi_trace
-from hindmost.analysis.readers.read import recognise
-from hindmost.analysis.readers.registry import TRACE_FORMATS
-from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.messages import MessageProgram, Operation
+from hindmost.errors import DataError
 
 RATE = 1e9
 
@@ -51,28 +49,11 @@ def test_one_file_with_all_ranks_is_the_same(tmp_path: Path) -> None:
     assert merged.target.tolist() == parts.target.tolist()
 
 
-def test_traces_are_recognised_by_their_content(tmp_path: Path) -> None:
-    path = written(tmp_path, ZERO, ONE)
-    for each in (path, tmp_path / "trace.ti_files" / "rank-0.txt"):
-        found = recognise(each, TRACE_FORMATS)
-        assert found is not None
-        assert found.name == "smpi-trace"
-    for number, text in enumerate(["trace.ti\n", "0 1 2\n", "", "missing\n", "x" * 5000]):
-        other = tmp_path / f"other{number}"
-        other.write_text(text)
-        assert recognise(other, TRACE_FORMATS) is None
-
-
 def test_datatypes_default_to_bytes_or_as_init_says(tmp_path: Path) -> None:
     texts = ["0 init\n0 send 1 0 10\n0 finalize\n", "1 init 1\n1 recv 0 0 10\n1 finalize\n"]
     assert read(tmp_path, *texts).bytes.tolist() == [10.0]
     assert read(tmp_path, texts[0].replace("init", "init 1"), texts[1]).bytes.tolist() == [80.0]
     assert sorted(set(DATATYPE_BYTES.values())) == [1, 2, 4, 8, 16, 32]
-
-
-def test_work_needs_a_rate(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--flops-per-second"):
-        read_smpi_trace(written(tmp_path, ZERO, ONE), None)
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from hindmost.errors import DataError
-from hindmost.models.simulation import message_walk
-from hindmost.models.simulation.message_walk import (
+from benchmarks.traces import message_walk
+from benchmarks.traces.message_walk import (
     MessageWalk,
     branch_bytes,
     collective_s,
     message_costs,
     walk_messages,
 )
-from hindmost.models.simulation.messages import (
+from benchmarks.traces.messages import (
     Exchange,
     JointCall,
     MessageProgram,
@@ -22,6 +20,8 @@ from hindmost.models.simulation.messages import (
     RankTrace,
     message_program,
 )
+
+from hindmost.errors import DataError
 from hindmost.models.simulation.network import Link, NodeNetwork, Piece, nodes_of
 
 LINK = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.5),))

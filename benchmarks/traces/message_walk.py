@@ -13,18 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
-from hindmost.errors import DataError
-from hindmost.models.compiled import declared
-from hindmost.models.simulation.event_simulator import FEW_EVENTS
-from hindmost.models.simulation.messages import (
+from benchmarks.traces.messages import (
     Exchange,
     JointCall,
     MessageProgram,
     Operation,
     Pattern,
 )
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.models.compiled import declared
+from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.models.simulation.network import Link, NodeNetwork, Nodes
 from hindmost.models.simulation.path import PathTimes
 from hindmost.text import first_of

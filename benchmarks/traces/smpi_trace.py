@@ -14,11 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hindmost.analysis.readers.format import TraceFormat
-from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
-from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.blocks import MAX_VALUES
-from hindmost.models.simulation.messages import (
+from benchmarks.traces.messages import (
     ANY,
     NOBODY,
     Begun,
@@ -29,6 +25,10 @@ from hindmost.models.simulation.messages import (
     RankTrace,
     message_program,
 )
+
+from hindmost.analysis.readers.text_files import read_text, split_lines
+from hindmost.errors import DataError
+from hindmost.models.simulation.blocks import MAX_VALUES
 from hindmost.parsing import LARGEST, plain_number, shown
 
 CHAR, DOUBLE = 2, 0
@@ -340,21 +340,14 @@ class RankReader:
             )
 
 
-def read_smpi_trace(path: Path, flops_per_s: float | None) -> MessageProgram:
+def read_smpi_trace(path: Path, flops_per_s: float) -> MessageProgram:
     """Read a trace.
 
     Raises
     ------
     DataError
         It is truncated, or contradicts itself.
-    UsageError
-        The rate that turns flops into seconds is missing.
     """
-    if flops_per_s is None:
-        raise UsageError(
-            f"{path} counts work in flops: give --flops-per-second, with the rate at which it was "
-            "traced ('smpi/host-speed' of SMPI) for the machine that ran the program."
-        )
     files = files_of(path)
     merged = files == [path]
     ranks = ranks_in(path) if merged else len(files)
@@ -445,35 +438,3 @@ def numbered(path: Path) -> list[tuple[int, list[str]]]:
 def rank_of(file: Path, number: int, words: list[str], ranks: int) -> int:
     """Return the rank of a line."""
     return Line(file=str(file), number=number, action="rank", words=words[:1], ranks=ranks).whole(0)
-
-
-def recognises(path: Path, head: bytes) -> bool:
-    """Tell whether a file has actions, or begins with the name of a file that has."""
-    first = first_line(head)
-    if is_begin(first):
-        return True
-    listed = listed_file(path.parent, first) if first and first.isprintable() else None
-    if listed is None or listed == path:
-        return False
-    try:
-        return is_begin(first_line(head_of(listed)))
-    except DataError:
-        return False
-
-
-def is_begin(line: str) -> bool:
-    """Tell whether a line is the first action of a rank."""
-    words = line.split()
-    return len(words) > 1 and words[0].isdecimal() and words[1] == FIRST
-
-
-SMPI_TRACE = TraceFormat(
-    name="smpi-trace",
-    looks_like="lines such as '0 compute 1e6', or a list of files with them (smpirun -trace-ti)",
-    recognises=recognises,
-    read=read_smpi_trace,
-    assumes=(
-        "All collectives are of all ranks: these traces do not name communicators.",
-        "The end of several requests waits for all that are open, as in SMPI's replay.",
-    ),
-)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from hindmost.errors import DataError
-from hindmost.models.simulation.messages import (
+from benchmarks.traces.messages import (
     ANY,
     NOBODY,
     Exchange,
@@ -17,6 +15,8 @@ from hindmost.models.simulation.messages import (
     RankTrace,
     message_program,
 )
+
+from hindmost.errors import DataError
 
 BARRIER = JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
 
