@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.scaling.batches import Batch
-from hindmost.analysis.scaling.foretelling import forecasts
+from hindmost.analysis.scaling.predictions import forecasts
 from hindmost.analysis.scaling.target import TargetScale, point_text
 from hindmost.text import percent
 

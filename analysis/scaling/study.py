@@ -14,9 +14,9 @@ from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.units import IN_SECONDS
 from hindmost.analysis.scaling.batches import Batch, ScalingOptions, fit_batch, group_series
-from hindmost.analysis.scaling.foretelling import Predictions, predict_all
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.next_point import BUDGET, NextPoint, next_point
+from hindmost.analysis.scaling.predictions import Predictions, predict_all
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess

@@ -224,7 +224,7 @@ def on_one_run(fact: UnequalWork) -> list[Sentence]:
         and culprit.times < HALF_AS_FAST
         and not (fact.extra is not None and fact.extra.decides)
     ):
-        said.append(Sentence(WORK_OR_CORE))
+        said.append(Sentence(WORK_OR_CORE, PLACES))
     return said
 
 

@@ -214,6 +214,11 @@ def simulation_assumes(
             f"as the first.{few} The intervals have the cases of equal work and of differences "
             "by chance."
         )
+    elif result.ranks > 1:
+        yield (
+            "One rank shows neither how unequal the work of several is nor what they exchange: "
+            "both are left out, and the intervals do not have them. Record on 2 ranks or more."
+        )
     factor = result.target.work.typical
     if factor != 1.0 and not result.case.quiet and change.detours is None:
         yield (

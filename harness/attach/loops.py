@@ -232,14 +232,16 @@ class LoopOfRanks:
         def found_on(rank: int) -> RankBodies:
             recording, paused_ns = self.prepared(rank)
             names, own = self.names, parts[rank].facts.phases
-            return bodies_in(usable(rank), own, recording, names, paused_ns, worked=worked).first(
-                least
-            )
+            bodies = bodies_in(usable(rank), own, recording, names, paused_ns)
+            if worked:
+                amounts = amounts_of(recording.marks, usable(rank), max(self.unit, 1))
+                bodies = replace(bodies, work_amount=amounts)
+            return bodies.first(least)
 
         def work_of(rank: int) -> float:
             """Return what a rank counted in the iterations that are kept."""
             marks = self.prepared(rank)[0].marks
-            return float(amounts_of(marks, usable(rank))[:least].sum())
+            return float(amounts_of(marks, usable(rank), max(self.unit, 1))[:least].sum())
 
         phases = (*PHASES, *self.names)
         return Agreed(
@@ -312,8 +314,6 @@ def bodies_in(
     recording: Recording,
     names: Sequence[str],
     paused_ns: Pauses,
-    *,
-    worked: bool,
 ) -> RankBodies:
     """Return the iterations of a loop on a rank.
 
@@ -326,21 +326,23 @@ def bodies_in(
         Those of all ranks.
     paused_ns : callable
         As `without_pauses` returns it.
-    worked : bool
-        Whether any rank counts work.
     """
-    marks = recording.marks
-    regions, number = regions_of(marks)
+    regions, number = regions_of(recording.marks)
     called = [phases[at] if at < len(phases) else "" for at in number.tolist()]
     paused = paused_ns(spans.begin_ns)
-    bodies = bodies_of_loop(spans, regions, called, recording, names, paused)
-    return replace(bodies, work_amount=amounts_of(marks, spans)) if worked else bodies
+    return bodies_of_loop(spans, regions, called, recording, names, paused)
 
 
-def amounts_of(marks: NDArray[np.void], spans: Spans) -> NDArray[np.float64]:
-    """Return the work that a program counted in each iteration: float64, shape (body,)."""
+def amounts_of(marks: NDArray[np.void], spans: Spans, unit: int) -> NDArray[np.float64]:
+    """Return the work that a program counted in each iteration: float64, shape (body,).
+
+    Parameters
+    ----------
+    unit : int
+        Marked iterations that make one of these.
+    """
     places = np.flatnonzero(marks["what"] == WORK)
-    made = np.flatnonzero(marks["what"] == ord(MONITOR))
+    made = np.flatnonzero((marks["what"] == ord(MONITOR)) & (marks["end_ns"] % unit == 0))
     bodies = spans.entry.size
     if made.size:  # work that is counted at the very time of a mark is in the order of records
         body = np.searchsorted(made, places) - 1

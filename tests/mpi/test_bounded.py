@@ -9,7 +9,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from tests.conftest import Ranks
-from tests.programs.attaching import compiled
+from tests.programs.attaching import ATTACH, compiled
 
 import hindmost
 from hindmost.harness.attach.pairs import PAGE_BYTES, PairsPage
@@ -90,3 +90,22 @@ def test_sums_say_what_all_calls_say(program: Path, ranks: Ranks, tmp_path: Path
         assert phases.sum(axis=2) == pytest.approx(each.durations, rel=1e-4, abs=1e-6)
         own = np.median(each.work, axis=0)  # twice as much on one rank
         assert own[SLOW] > own[1 - SLOW]
+
+
+def test_phases_and_work_of_the_program_are_summed_as_well(tmp_path: Path, ranks: Ranks) -> None:
+    iterations = 5000
+    program = compiled(tmp_path, "phases_and_work", "-O2", f"-I{ATTACH}")
+    words = ("attach", "--memory", "1MiB", "--out", "runs", "--", program, str(iterations))
+    done = ranks(1, *words)
+    assert done.returncode == 0, done.stderr
+    (file,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(file)
+    unit = run.header.spec["attached"]["summed"]["unit"]
+    assert unit > 1
+    assert run.bodies == (iterations - 1) // unit
+    first = np.arange(run.bodies * unit).reshape(run.bodies, unit) + 1  # behind the first mark
+    assert run.variable("work_amount")[:, 0].tolist() == (first % 7).sum(axis=1).tolist()
+    phases = run.variable("phase_duration").astype(np.float64)
+    assert phases.sum(axis=2) == pytest.approx(run.durations, rel=1e-4, abs=1e-6)
+    assert (run.phase("stencil") >= unit * 4e-6).all()
+    assert (run.phase("halo") >= unit * 2e-6).all()

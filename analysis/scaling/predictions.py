@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.scaling.batches import Batch
-from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
-from hindmost.models.foretell.candidates import Candidate
+from hindmost.models.forecast import Forecast, MeasuredKernels, forecast_kernels
+from hindmost.models.forecast.candidates import Candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,4 +95,4 @@ def forecasts(
             )
             numbers.append(first + np.flatnonzero(beyond))
         first += len(batch.series)
-    return list(zip(numbers, foretell(groups, at[0]) if groups else (), strict=True))
+    return list(zip(numbers, forecast_kernels(groups, at[0]) if groups else (), strict=True))

@@ -8,6 +8,6 @@ the median of those that did well is the prediction. The width of its interval c
 errors (`weighing`).
 """
 
-from hindmost.models.foretell.forecast import Forecast, MeasuredKernels, foretell
+from hindmost.models.forecast.kernels import Forecast, MeasuredKernels, forecast_kernels
 
-__all__ = ["Forecast", "MeasuredKernels", "foretell"]
+__all__ = ["Forecast", "MeasuredKernels", "forecast_kernels"]

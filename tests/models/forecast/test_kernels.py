@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
-from hindmost.models.foretell.candidates import Candidate
-from hindmost.models.foretell.held_out import hold_out
+from hindmost.models.forecast import Forecast, MeasuredKernels, forecast_kernels
+from hindmost.models.forecast.candidates import Candidate
+from hindmost.models.forecast.held_out import hold_out
 from hindmost.models.pmnf.predictive import weighted_quantile
 
 POINTS = 2.0 ** np.arange(2, 11)
@@ -20,7 +20,7 @@ POINTS = 2.0 ** np.arange(2, 11)
 
 def forecast(values: NDArray[np.float64], at: float = 4096.0) -> Forecast:
     """Foretell kernels that were measured at `POINTS`."""
-    (found,) = foretell([MeasuredKernels(points=POINTS, values=np.atleast_2d(values))], at)
+    (found,) = forecast_kernels([MeasuredKernels(points=POINTS, values=np.atleast_2d(values))], at)
     return found
 
 
@@ -59,7 +59,7 @@ def test_dense_factorisations_stay_cubic() -> None:
     sizes = np.array([500.0, 1000.0, 2000.0, 4000.0, 8000.0])
     truth = np.tile(0.01 + 2e-9 * sizes**3, (200, 1))
     kernels = MeasuredKernels(points=sizes, values=noisy(truth, 0.02))
-    (found,) = foretell([kernels], 32000.0)
+    (found,) = forecast_kernels([kernels], 32000.0)
     error = np.abs(found.predicted / (0.01 + 2e-9 * 32000.0**3) - 1.0)
     assert np.median(error) < 0.06
     assert np.percentile(error, 90) < 0.15
@@ -104,7 +104,8 @@ def test_a_line_that_falls_to_zero_before_the_target_foretells_nothing() -> None
     points = 2.0 ** np.arange(1, 11)
     values = (100.0 - 0.05 * points)[None]
     near, far = (
-        foretell([MeasuredKernels(points=points, values=values)], at)[0] for at in (1500.0, 4096.0)
+        forecast_kernels([MeasuredKernels(points=points, values=values)], at)[0]
+        for at in (1500.0, 4096.0)
     )
     assert near.predicted[0] == pytest.approx(25.0)
     line, form = (list(Candidate).index(each) for each in (Candidate.LINE, Candidate.FORM))
@@ -127,7 +128,7 @@ def test_intervals_grow_with_the_distance() -> None:
 @pytest.mark.parametrize("exponent", [-1.0, 0.0, 1.0])
 def test_two_points_of_a_plain_growth_are_continued(exponent: float) -> None:
     values = np.where(POINTS[2] > POINTS, POINTS**exponent, np.nan)[None]
-    (found,) = foretell([MeasuredKernels(points=POINTS, values=values)], 4.0 * POINTS[1])
+    (found,) = forecast_kernels([MeasuredKernels(points=POINTS, values=values)], 4.0 * POINTS[1])
     assert found.low[0] < (4.0 * POINTS[1]) ** exponent < found.high[0]
 
 
@@ -140,7 +141,9 @@ def test_exact_growth_is_predicted_exactly(at: float) -> None:
         lambda x: 1.0 + 9.0 / x,
     ]
     for growth in growths:
-        (found,) = foretell([MeasuredKernels(points=points, values=growth(points)[None])], at)
+        (found,) = forecast_kernels(
+            [MeasuredKernels(points=points, values=growth(points)[None])], at
+        )
         assert found.predicted[0] == pytest.approx(growth(at))
         assert found.low[0] < growth(at) < found.high[0]
 
@@ -149,7 +152,7 @@ def test_groups_are_one_experiment() -> None:
     values = noisy(np.stack([POINTS, 3.0 * POINTS, 9.0 * POINTS**0.5, POINTS + 70.0]), 0.1)
     together = forecast(values)
     parts = [MeasuredKernels(points=POINTS, values=each) for each in (values[:1], values[1:])]
-    found = foretell(parts, 4096.0)
+    found = forecast_kernels(parts, 4096.0)
     np.testing.assert_allclose(
         np.concatenate([each.predicted for each in found]), together.predicted
     )
@@ -158,7 +161,7 @@ def test_groups_are_one_experiment() -> None:
 
 def test_only_the_last_behaviour_counts_after_a_change() -> None:
     values = np.where(POINTS < 500.0, POINTS, 1e5)[None]
-    (found,) = foretell(
+    (found,) = forecast_kernels(
         [MeasuredKernels(points=POINTS, values=values, recent=np.array([2.0]))], 4096.0
     )
     assert found.weights[0, list(Candidate).index(Candidate.PARTS)] == 0.0
@@ -200,7 +203,7 @@ def test_what_the_last_point_would_have_been_missed_by() -> None:
     points = 2.0 ** np.arange(3, 11)
     values = np.stack([points**1.5, points**1.5])
     values[1, -1] *= 5.0
-    (forecast,) = foretell([MeasuredKernels(points=points, values=values)], 2048.0)
+    (forecast,) = forecast_kernels([MeasuredKernels(points=points, values=values)], 2048.0)
     assert forecast.missed[0] == pytest.approx(1.0, abs=0.01)
     assert 3.0 < forecast.missed[1] < 8.0
 
@@ -223,7 +226,7 @@ def test_slopes_between_near_points_are_not_continued_far() -> None:
     """Noise of 1 % between 9 and 10 ranks says nothing of 40."""
     points = np.arange(1.0, 11.0)
     values = noisy(np.tile(points**1.5, (200, 1)), 0.01)
-    (found,) = foretell([MeasuredKernels(points=points, values=values)], 40.0)
+    (found,) = forecast_kernels([MeasuredKernels(points=points, values=values)], 40.0)
     error = np.abs(found.predicted / 40.0**1.5 - 1.0)
     assert np.median(error) < 0.05
     assert np.percentile(error, 90) < 0.12
@@ -233,7 +236,7 @@ def test_slopes_between_near_points_are_not_continued_far() -> None:
 def test_slopes_keep_to_the_last_behaviour() -> None:
     points = np.arange(1.0, 11.0)
     values = np.where(points < 9.0, 500.0 - 10.0 * points, 10.0 * points)[None]
-    (found,) = foretell(
+    (found,) = forecast_kernels(
         [MeasuredKernels(points=points, values=values, recent=np.array([2.0]))], 40.0
     )
     trials = hold_out(points, values, 40.0, np.array([2.0]))

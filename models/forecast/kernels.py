@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.foretell.held_out import Trials, hold_out
-from hindmost.models.foretell.weighing import interval_widths, weigh
+from hindmost.models.forecast.held_out import Trials, hold_out
+from hindmost.models.forecast.weighing import interval_widths, weigh
 
 MIN_POINTS = 2
 """Points of a kernel. From four on, the last ones are held out; with fewer, other kernels say which
@@ -59,7 +59,7 @@ class Forecast:
     missed: NDArray[np.float64]
 
 
-def foretell(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]:
+def forecast_kernels(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]:
     """Predict all kernels of an experiment beyond their points.
 
     Kernels learn from one another which candidates did well at their last points, so hand over all
