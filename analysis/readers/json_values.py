@@ -146,5 +146,5 @@ def name_in(holder: Any, name: str, where: str) -> str:
 
 def inner(data: JsonObject, name: str) -> JsonObject:
     """Return an inner object, empty if there is none."""
-    found = data.get(name)
+    found = data.get(name) if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}
