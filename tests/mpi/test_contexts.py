@@ -321,9 +321,9 @@ def test_threads_of_other_code_do_not_wait_for_python(tmp_path: Path) -> None:
     (tmp_path / "workers.c").write_text(WORKERS)
     words = ("-shared", "-fPIC", "-pthread", "-o", library, tmp_path / "workers.c")
     subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
-    command = [BIN / "hindmost", "attach", "--out", tmp_path, "--iterate-at", "MPI_Barrier", "--"]
+    attach = ("attach", "--out", tmp_path, "--iterate-at", "MPI_Barrier", "--")
     done = subprocess.run(
-        [*command, sys.executable, "-c", WAITS_WITH_THE_LOCK, library],
+        [BIN / "hindmost", *attach, sys.executable, "-c", WAITS_WITH_THE_LOCK, library],
         check=False, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
