@@ -144,6 +144,9 @@ def test_help_has_at_most_ten_options_and_names_the_way_to_the_others(verb: str)
     assert len(options[0]) <= 10
     assert options[0] < options[1]
     assert f"and {len(options[1] - options[0])} more options" in short
+    if verb == "attach":  # all options of a group are among the others, and so is what it says
+        assert "stopping before" in long
+        assert "stopping before" not in short
 
 
 def test_help_lists_every_verb() -> None:

@@ -31,7 +31,7 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import POST, RESOLUTION_S
+from hindmost.models.simulation.blocks import POST
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
 from hindmost.models.simulation.program import without_unknown
@@ -207,12 +207,12 @@ def simulation_assumes(
             "the laws. The interval has the case that nothing exceeds the longest recorded detour."
         )
     if result.recorded_ranks > 1:
-        apart = float(np.ptp(work.level.sum(axis=1))) / max(work.body_s, RESOLUTION_S)
+        apart_s = float(np.ptp(work.level.sum(axis=1)))
         few = " Few ranks hardly show it." if result.recorded_ranks < FEW_RANKS else ""
         yield (
-            f"Ranks differ in their work as the recorded ones do, by {percent(apart)}, the first "
-            f"as the first.{few} The intervals have the cases of equal work and of differences "
-            "by chance."
+            f"Ranks differ in their work as the recorded ones do, by {seconds(apart_s)} an "
+            f"iteration, the first as the first.{few} The intervals have the cases of equal work "
+            "and of differences by chance."
         )
     elif result.ranks > 1:
         yield (

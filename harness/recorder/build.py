@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hindmost.cache import digest
 from hindmost.errors import MissingError
-from hindmost.files import cache_folder, sync_file, sync_folder
+from hindmost.files import cache_folder, reason, sync_file, sync_folder
 from hindmost.harness.stack import current_stack
 
 FOLDER = Path(__file__).parent
@@ -101,7 +101,13 @@ def compile_recorder(
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         built = Path(scratch) / library.name
         command = [mpicc, *flags, "-o", str(built), str(source)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise MissingError(
+                f"The compiler {mpicc} cannot be run ({reason(error)}). Name MPI's C compiler with "
+                "--mpicc or MPICC."
+            ) from error
         if answer.returncode != 0:
             raise MissingError(
                 f"The recorder does not compile: {shlex.join(command)}\n{answer.stderr.strip()}"

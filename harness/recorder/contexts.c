@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unwind.h>
 
-static int addresses_stale;       /* a library was unloaded */
+static uint32_t known_unloads;    /* of which the addresses know */
 static void learn_address(struct address *slot, uint64_t address) {
   struct place place = {.module = OF_NO_FILE};
   uint64_t function = 0, bytes = 0, base = 0;
@@ -153,8 +153,9 @@ static uint32_t find_context(const uint64_t *frame) {
   uint32_t chain[MAX_DEPTH];
   uint64_t hash = 0;
   int count = 0, runs_python = 0;
-  if (__atomic_load_n(&addresses_stale, __ATOMIC_RELAXED)) {
-    __atomic_store_n(&addresses_stale, 0, __ATOMIC_SEQ_CST);
+  const uint32_t unloads_now = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
+  if (unloads_now != known_unloads) {
+    known_unloads = unloads_now;
     memset(tables->addresses, 0, sizeof tables->addresses);
     for (int i = 0; i < WALKS; i++) tables->walks[i].frame = NULL;
     address_count = 0;
@@ -182,7 +183,7 @@ static uint32_t find_context(const uint64_t *frame) {
 
 /* Another thread may hold the interpreter's lock while it waits for ours: that one is taken first. */
 static __attribute__((noinline)) uint32_t context_among_threads(const uint64_t *frame) {
-  const int runs_python = python.evaluates && python.Py_IsInitialized(), gil = runs_python ? python.PyGILState_Ensure() : 0;
+  const int runs_python = runs_in_python(), gil = runs_python ? python.PyGILState_Ensure() : 0;
   lock_tables();
   const uint32_t number = find_context(frame);
   unlock_tables();
@@ -243,8 +244,9 @@ int hindmost_context_code(int64_t number, const char **file, const char **functi
 int dlclose(void *handle) {
   static int (*real)(void *);
   if (!real) real = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+  __atomic_fetch_add(&unloads, 1, __ATOMIC_SEQ_CST);
   int error = real(handle);
-  __atomic_store_n(&addresses_stale, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add(&unloads, 1, __ATOMIC_SEQ_CST);
   return error;
 }
 

@@ -6,14 +6,14 @@
  *
  * A place is a return address in a module, equal on all ranks; or a line of Python. The frames of Python's
  * interpreter are left out, and the frames of Python that it runs stand there; so are those of the recorder
- * and of MPI's Fortran bindings.
- *
- * Only the thread that is recorded comes here. */
+ * and of MPI's Fortran bindings. */
 #pragma once
 
 #include <stdint.h>
 static uint32_t *record_contexts; /* of each record, its context; NULL: they are not wanted */
 static uint32_t context_now;      /* of the last call of the recorded thread */
+
+static uint32_t unloads;         /* changes where a library was, or may have been, unloaded */
 
 static uint64_t own_begin, own_bytes; /* the recorder's code */
 

@@ -12,6 +12,11 @@ static inline void lock_tables(void) {
   while (__atomic_exchange_n(&tables_lock, 1, __ATOMIC_ACQUIRE)) sched_yield();
 }
 
+/* For a thread that one may wait for who holds the lock. */
+static inline int try_lock_tables(void) {
+  return !is_concurrent || !__atomic_exchange_n(&tables_lock, 1, __ATOMIC_ACQUIRE);
+}
+
 static inline void unlock_tables(void) {
   if (is_concurrent) __atomic_store_n(&tables_lock, 0, __ATOMIC_RELEASE);
 }

@@ -11,12 +11,18 @@ static void find_python(void) {
 #define X(name, type, parameters) python.name = (type(*) parameters)dlsym(RTLD_DEFAULT, #name);
   PYTHON_FUNCTIONS(X)
 #undef X
-  if (!evaluates || !python.PyFrame_GetBack || !python.PyFrame_GetCode || !python.Py_GetVersion || !python.Py_IsInitialized) return;
+  if (!evaluates || !python.PyFrame_GetBack || !python.PyFrame_GetCode || !python.Py_GetVersion || !python.Py_IsInitialized ||
+      !python.PyGILState_GetThisThreadState)
+    return;
   sought.address = (uint64_t)evaluates;
   dl_iterate_phdr(note_module, &sought);
   python.base = sought.base;
   python.has_entry = !strncmp(python.Py_GetVersion(), "3.11.", 5);
   python.evaluates = sought.found ? evaluates : NULL;
+}
+
+static int runs_in_python(void) {
+  return python.evaluates && python.Py_IsInitialized() && python.PyGILState_GetThisThreadState();
 }
 
 /* A text of an object's attribute; the name is kept. */
@@ -75,7 +81,7 @@ static int is_entry(const char *frame) {
 }
 
 static int python_frames(uint32_t places[], uint8_t entries[]) {
-  if (!python.Py_IsInitialized()) return 0; /* MPI_Finalize at the end of Python */
+  if (!runs_in_python()) return 0;
   int gil = python.PyGILState_Ensure(), count = 0;
   void *frame = python.PyEval_GetFrame(), *held = NULL;
   while (frame && count < MAX_DEPTH) {

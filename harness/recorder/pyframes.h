@@ -8,7 +8,7 @@
   X(PyFrame_GetLineNumber, int, (void *)) X(PyFrame_GetLasti, int, (void *))                              \
   X(PyObject_GetAttrString, void *, (void *, const char *)) X(PyUnicode_AsUTF8, const char *, (void *))   \
   X(PyLong_AsLong, long, (void *)) X(PyErr_Clear, void, (void)) X(Py_IncRef, void, (void *))              \
-  X(Py_DecRef, void, (void *)) X(Py_GetVersion, const char *, (void)) X(Py_IsInitialized, int, (void))
+  X(PyGILState_GetThisThreadState, void *, (void)) X(Py_DecRef, void, (void *)) X(Py_GetVersion, const char *, (void)) X(Py_IsInitialized, int, (void))
 
 static struct python {
   void *evaluates; /* the function that runs Python's frames; NULL: there is no Python, or none that is known */
@@ -20,6 +20,10 @@ static struct python {
 } python;
 
 static void find_python(void);
+
+/* Whether this thread may take the interpreter's lock: not at the end of Python, and not in a thread of other code, for
+ * which one may wait who has the lock. */
+static int runs_in_python(void);
 
 /* The number of a code object, which is kept alive; -1 if there is no room. */
 static int64_t code_numbered(void *object);

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "contexts.h"
 #include "json.h"
+#include "lock.h"
 #include "places.h"
 #include "pyframes.h"
 #include "rawfile.h"
@@ -62,7 +63,7 @@ struct loaded_module {
   int32_t number;       /* in the modules of contexts */
 };
 struct loaded_modules {
-  uint32_t count;
+  uint32_t count, unloads; /* unloads: before they were read */
   struct loaded_module module[MAX_MODULES];
 };
 enum thread_state { THREAD_FREE, THREAD_LIVES, THREAD_ENDED };
@@ -110,6 +111,12 @@ static void disarm_thread(struct sampled_thread *thread);
 
 /* ---- rules ---- */
 
+/* Whether nothing was unloaded since; what is no more must not be read. */
+static int modules_are_known(void) {
+  struct loaded_modules *now = atomic_load_explicit(&modules_now, memory_order_acquire);
+  return now && now->unloads == __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
+}
+
 static const struct loaded_module *module_around(uint64_t address) {
   struct loaded_modules *now = atomic_load_explicit(&modules_now, memory_order_acquire);
   uint32_t low = 0, high = now ? now->count : 0;
@@ -132,6 +139,7 @@ static struct sample_address *sampled_address(uint64_t key, uint64_t code) {
     uint64_t found = atomic_load_explicit(&slot->key, memory_order_acquire);
     if (found == key) return slot;
     if (found) continue;
+    if (!(key & SAMPLE_OF_PYTHON) && !modules_are_known()) return NULL;
     if (!atomic_compare_exchange_strong(&slot->key, &found, 1)) {
       if (found == key) return slot;
       continue;
@@ -351,7 +359,10 @@ static int64_t thread_cpu(void) {
   return (int64_t)spent.tv_sec * 1000000000 + spent.tv_nsec;
 }
 
+static void refresh_modules(void);
+
 static void note_gap(void) {
+  if (!modules_are_known()) refresh_modules();
   if (!left.end_ns) return;
   int64_t passed = system_now() + clock_shift_ns - left.end_ns;
   int64_t cpu_ns = passed < CLOCK_WORTH_NS ? left.cpu_ns + (passed > 0 ? passed : 0) : thread_cpu();
@@ -399,10 +410,11 @@ static void arm_thread(struct sampled_thread *thread) {
   }
 }
 
+/* Another thread may do it at the same time. A child that was forked may keep an event open, so it is disabled. */
 static void disarm_thread(struct sampled_thread *thread) {
-  if (thread->event >= 0) close(thread->event);
-  if (thread->has_timer) timer_delete(thread->timer);
-  thread->event = -1, thread->has_timer = 0;
+  const int event = __atomic_exchange_n(&thread->event, -1, __ATOMIC_ACQ_REL);
+  if (event >= 0) ioctl(event, PERF_EVENT_IOC_DISABLE, 0), close(event);
+  if (__atomic_exchange_n(&thread->has_timer, 0, __ATOMIC_ACQ_REL)) timer_delete(thread->timer);
 }
 
 /* Notes this thread; one that blocks SIGPROF, to wait for signals, say, is left alone. */
@@ -494,25 +506,40 @@ static void stop_sampling(const char *why) {
 }
 
 /* The program's own handler of SIGPROF takes the signal from here on. */
-static void give_signal_back(int number) {
-  if (number != SIGPROF || !sampling) return;
-  stop_sampling("the program installed a handler of SIGPROF of its own");
-}
+static void give_signal_back(void) { stop_sampling("the program installed a handler of SIGPROF of its own"); }
 
+/* While samples are taken the program has the default action, as far as it can see. */
 int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
   static int (*real)(int, const struct sigaction *, struct sigaction *);
+  int error = 0;
   if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "sigaction");
-  if (action && (action->sa_flags & SA_SIGINFO || action->sa_handler != SIG_DFL) && action->sa_sigaction != take_sample)
-    give_signal_back(number);
-  return real(number, action, before);
+  if (number != SIGPROF || !sampling) return real(number, action, before);
+  if (action && action->sa_handler != SIG_DFL) {
+    give_signal_back();
+    error = real(number, action, NULL);
+  }
+  if (before && !error) *before = (struct sigaction){.sa_handler = SIG_DFL};
+  return error;
 }
 
-void (*signal(int number, void (*handler)(int)))(int) {
-  static void (*(*real)(int, void (*)(int)))(int);
-  if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "signal");
-  if (handler != SIG_DFL) give_signal_back(number);
-  return real(number, handler);
+typedef void (*signal_handler)(int);
+
+static signal_handler install(signal_handler (*real)(int, signal_handler), int number, signal_handler handler) {
+  if (number != SIGPROF || !sampling) return real(number, handler);
+  if (handler == SIG_DFL) return SIG_DFL;
+  give_signal_back();
+  return real(number, handler) == SIG_ERR ? SIG_ERR : SIG_DFL;
 }
+
+/* What `signal` is in most programs, and in those compiled for C alone. */
+#define INTERPOSE_SIGNAL(name)                                                        \
+  signal_handler name(int number, signal_handler handler) {                           \
+    static signal_handler (*real)(int, signal_handler);                               \
+    if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, #name);                      \
+    return install(real, number, handler);                                            \
+  }
+INTERPOSE_SIGNAL(signal)
+INTERPOSE_SIGNAL(__sysv_signal)
 #endif
 
 /* Rounds of a loop that fit into some processor time of this thread. */
@@ -550,10 +577,6 @@ static void sampler_prepare(void) {
   samples_wanted = 1;
   know_thread();
 }
-
-static void refresh_modules(void);
-
-__attribute__((weak)) int Py_IsInitialized(void);
 
 static void find_python_frames(void) {
   if (!python.evaluates || !python.has_entry) return; /* 3.11, whose frames are known */
@@ -603,7 +626,8 @@ static void sampler_begin(MPI_Comm ranks) {
 }
 
 static void sampler_leave_child(void) {
-  samples_wanted = sampling = 0;
+  if (sampling) sampling = 0, signal(SIGPROF, SIG_DFL);
+  samples_wanted = 0;
   call_hooks.before_call = NULL;
   this_thread = NULL;
 }
@@ -638,17 +662,25 @@ static int loads_changed(struct dl_phdr_info *info, size_t size, void *given) {
   return 1;
 }
 
-/* What is loaded now. Only on the recorded thread, which alone numbers modules; a handler in another thread that still
- * reads the other table has left it long before it is written again. */
+/* What is loaded now; left for later while another thread numbers modules, who may be in a handler that waits until this
+ * one has written. Only on the recorded thread; a handler in another thread that still reads the other table has left it
+ * long before it is written again. */
 static void refresh_modules(void) {
   int changed = 1;
+  const uint32_t unloads_before = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
+  if (!try_lock_tables()) return;
   dl_iterate_phdr(loads_changed, &changed);
-  if (!changed) return;
+  if (!changed && modules_are_known()) {
+    unlock_tables();
+    return;
+  }
   struct loaded_modules *next = &sampled->modules[atomic_load(&modules_now) == &sampled->modules[0]];
   next->count = 0;
+  next->unloads = unloads_before;
   dl_iterate_phdr(note_loaded, next);
   qsort(next->module, next->count, sizeof next->module[0], by_begin);
   for (uint32_t i = 0; i < next->count; i++) next->module[i].number = module_numbered(next->module[i].begin);
+  unlock_tables();
   atomic_store_explicit(&modules_now, next, memory_order_release);
 }
 
@@ -658,7 +690,7 @@ static void name_python_places(uint32_t from, uint32_t to, int may_ask) {
   static void *code_type;
   enum { CODE_TYPE = 8, CODE_INSTRUCTIONS = 184 }; /* of PyCodeObject, 3.11 */
   if (!python_thread_state) return;
-  may_ask = may_ask && Py_IsInitialized && Py_IsInitialized();
+  may_ask = may_ask && runs_in_python();
   if (!line_at) line_at = (int (*)(void *, int))dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
   if (!code_type) code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   int gil = may_ask ? python.PyGILState_Ensure() : 0;

@@ -338,7 +338,8 @@ def find_feed(path: Path) -> Path:
         raise DataError(f"{path} cannot be read as a folder: {error.strerror}.") from error
     if not files:
         raise DataError(
-            f"{path} has no live feed (*{SUFFIX}): only 'hindmost run --live' writes one."
+            f"{path} has neither a live feed (*{SUFFIX}) of 'hindmost run --live' nor a "
+            "program that 'hindmost attach' follows: give the folder of its --out."
         )
     return max(files, key=lambda each: each.stat().st_mtime_ns)
 

@@ -316,7 +316,8 @@ class Run:
         share = self.solve_time_s / whole_s if whole_s > 0.0 else 0.0
         if not 0.01 <= share <= 1.01:  # ranks begin at different times
             return ""
-        return f", {percent(min(share, 1.0), 0)} of the program's {seconds(whole_s)}"
+        whole_s = max(whole_s, self.solve_time_s)
+        return f", {percent(self.solve_time_s / whole_s, 0)} of the program's {seconds(whole_s)}"
 
     @property
     def predictors(self) -> list[str]:

@@ -188,6 +188,9 @@ def show_common(parser: argparse.ArgumentParser, common: Sequence[str]) -> None:
     ]
     for each in others:
         each.help = argparse.SUPPRESS
+    for group in parser._action_groups:
+        if all(each.help == argparse.SUPPRESS for each in group._group_actions):
+            group.description = None
     parser._option_string_actions["--help-all"].help = f"and {len(others)} more options"
 
 

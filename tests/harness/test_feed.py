@@ -114,7 +114,7 @@ def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(DataError, match="it is a pipe"):
         FeedReader(pipe)
-    with pytest.raises(DataError, match="no live feed"):
+    with pytest.raises(DataError, match="neither a live feed"):
         find_feed(tmp_path)
     feed = Feed(tmp_path)
     assert find_feed(tmp_path) == feed.path

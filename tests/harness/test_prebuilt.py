@@ -143,3 +143,5 @@ def test_what_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert plain is not None
     with pytest.raises((MissingError, UsageError), match=r"compile|needs no shared library of MPI"):
         prebuilt.build_recorders(tmp_path, [plain])
+    with pytest.raises(MissingError, match="The compiler /no/mpicc cannot be run"):
+        prebuilt.build_recorders(tmp_path, ["/no/mpicc"])

@@ -286,3 +286,44 @@ def test_a_program_that_is_killed_leaves_its_contexts(tmp_path: Path) -> None:
     calls = Named(raw, program).chains()
     assert {names[:1] for names in calls} == {("main",)}
     assert {names[-1] for names in calls} >= {"MPI_Sendrecv", "MPI_Allreduce"}
+
+
+WORKERS = """
+#include <mpi.h>
+#include <pthread.h>
+
+static void *call(void *unused) {
+  for (int i = 0; i < 100; i++) MPI_Barrier(MPI_COMM_SELF);
+  return unused;
+}
+
+void run_workers(void) {
+  pthread_t workers[2];
+  for (int i = 0; i < 2; i++) pthread_create(&workers[i], NULL, call, NULL);
+  for (int i = 0; i < 2; i++) pthread_join(workers[i], NULL);
+}
+"""
+WAITS_WITH_THE_LOCK = """
+import ctypes
+import sys
+from mpi4py import MPI
+
+for _ in range(5):
+    ctypes.PyDLL(sys.argv[1]).run_workers()
+    MPI.COMM_SELF.Barrier()
+print(MPI.Query_thread() == MPI.THREAD_MULTIPLE)
+"""
+
+
+def test_threads_of_other_code_do_not_wait_for_python(tmp_path: Path) -> None:
+    """An extension may keep the interpreter's lock until its threads have ended."""
+    library = tmp_path / "workers.so"
+    (tmp_path / "workers.c").write_text(WORKERS)
+    words = ("-shared", "-fPIC", "-pthread", "-o", library, tmp_path / "workers.c")
+    subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
+    attach = ("attach", "--out", tmp_path, "--iterate-at", "MPI_Barrier", "--")
+    done = subprocess.run(
+        [BIN / "hindmost", *attach, sys.executable, "-c", WAITS_WITH_THE_LOCK, library],
+        check=False, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

@@ -20,6 +20,7 @@ from hindmost.errors import DataError
 from hindmost.harness.attach.convert import convert_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
+from hindmost.harness.stack import current_stack
 from hindmost.models.ranks.attribution import attribute
 from hindmost.models.ranks.teams import TeamWork
 
@@ -150,3 +151,19 @@ def test_a_program_with_a_handler_of_its_own_gets_no_signal_of_ours(
     run, said = recorded(program, tmp_path, "profiles")
     assert said.count("interrupted") == 2
     assert "SIGPROF" in run.header.spec["sampling"]["why_none"]
+
+
+def test_a_program_sees_the_default_action_and_may_set_it(program: Path, tmp_path: Path) -> None:
+    run, said = recorded(program, tmp_path, "asks")
+    assert said.split() == ["0", "interrupted"] * 2
+    assert not run.header.spec["sampling"]["why_none"]
+
+
+def test_code_where_a_library_was_unloaded_is_sampled(program: Path, tmp_path: Path) -> None:
+    """Its tables are no more."""
+    library = tmp_path / "unloaded.so"
+    words = ("-shared", "-fPIC", '-DPADDING="9"', "-o", library, PROGRAMS / "contexts_library.c")
+    subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
+    run, said = recorded(program, tmp_path, str(library))
+    assert said.count("interrupted") == 2
+    assert run.variable("sample_count").sum() > 0

@@ -1,10 +1,13 @@
 /* A program of two functions of work between calls of MPI, of which rank 1 does more of one.
  *
  * sampled STEPS TIMES HOW: rank 1 does TIMES the work in `heavy`. HOW: "plain"; "profiles": the program installs a handler
- * of SIGPROF after a third of its steps, and a signal would end it; "blocks": each step calls what can be interrupted, and
+ * of SIGPROF after a third of its steps, and a signal would end it; "asks": it asks for that handler, and sets the
+ * default one; a path: that library is unloaded, and code made at run time runs where it was; "blocks": each step calls what can be interrupted, and
  * what was is counted; "forbids": perf_event_open is forbidden; "threads": two threads more work, in `aside`; "team":
  * two OpenMP threads share the work of `heavy`; "hangs": rank
  * 1 then waits for ever, one thread for a lock. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -21,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -61,6 +65,29 @@ static __attribute__((noinline)) void *stuck(void *unused) {
   pthread_mutex_lock(&lock); /* STUCK */
   value += 1;
   return unused;
+}
+
+/* Whether anything but the default action is there. */
+static int ask(void) {
+  struct sigaction before;
+  sigaction(SIGPROF, NULL, &before);
+  return before.sa_handler != SIG_DFL || signal(SIGPROF, SIG_DFL) != SIG_DFL;
+}
+
+static void run_in_place_of(const char *path) {
+  enum { ROOM = 4096, TURNS = 20000000 };
+  const unsigned char code[] = {0x89, 0xf8, 0xff, 0xc8, 0x75, 0xfc, 0xc3}; /* counts its argument down */
+  void *library = dlopen(path, RTLD_NOW), *place = library ? dlsym(library, "from_library") : NULL;
+  if (!place) abort();
+  place = (void *)((size_t)place & -(size_t)ROOM);
+  MPI_Barrier(MPI_COMM_WORLD); /* MPI sees it loaded */
+  dlclose(library);
+  place = mmap(place, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  for (int at = 0; at < ROOM; at += 256) {
+    memcpy((char *)place + at, code, sizeof code);
+    ((void (*)(int))((size_t)place + at))(TURNS);
+  }
+  munmap(place, ROOM);
 }
 
 static void end_badly(int number) { _exit(number); }
@@ -105,6 +132,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, aside, NULL);
   for (int step = 0; step < steps; step++) {
     if (!strcmp(how, "profiles") && step == steps / 3) signal(SIGPROF, end_badly);
+    if (!strcmp(how, "asks") && step == steps / 3) interrupted += ask();
+    if (*how == '/' && step == steps / 3) run_in_place_of(how);
     light(ROUNDS);
     MPI_Barrier(MPI_COMM_WORLD);
     light(ROUNDS);

@@ -39,6 +39,8 @@ from hindmost.parsing import plain_number
 MISSING = ("", "None", "null")
 OF_TEST = ("value", "unit", "ref", "lower_thres", "upper_thres")
 """Columns of each performance variable."""
+NAMES = ("name", "display_name")
+"""Columns that name a test; a site chooses which are written."""
 PLAIN_ENVIRONMENT = "builtin"
 
 
@@ -76,6 +78,11 @@ def perflog(path: Path, remarks: Remarks) -> Iterator[tuple[str, Record]]:
             for name in names
         }
         yield f"{path}, line {at}", named(row)
+
+
+def is_perflog(columns: set[str]) -> bool:
+    """Return whether these are the columns of a performance log."""
+    return {"result", "system"} <= columns and not columns.isdisjoint(NAMES)
 
 
 def testcases(path: Path, remarks: Remarks) -> Iterator[tuple[str, Record]]:
@@ -127,9 +134,9 @@ def named(record: Record) -> Record:
 REFRAME_LOG = Layout(
     name="reframe-perflog",
     looks_like="ReFrame's perflogs/SYSTEM/PARTITION/TEST.log",
-    recognises=lambda path, head: {"result", "system", "name"} <= set(first_line(head).split("|")),
+    recognises=lambda path, head: is_perflog(set(first_line(head).split("|"))),
     records=perflog,
-    case=("name", "display_name"),
+    case=NAMES,
     values=perfvalues,
     time=("job_completion_time_unix", "job_completion_time"),
     machine=("machine",),

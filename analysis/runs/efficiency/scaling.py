@@ -270,7 +270,7 @@ class KernelEfficiencies:
         words = [f"{percent(shares[name], 0)} {self.cause(name, column)}" for name in main]
         where = f"{f'{self.name}, ' if self.name else ''}{counted(column.ranks, 'rank')}"
         said = [f"Of the time ({where}), lost to: {'; '.join(words)}."] if words else []
-        if shares.get(WORK, 0.0) <= -SAID:
+        if shares.get(WORK, 0.0) <= -SAID and self.work_ratio(column) < 1.0:
             said.append(
                 f"All ranks together work {self.work_ratio(column):.3g} times as long as "
                 f"{counted(self.reference_ranks, 'rank')}: less work, caches that hold the parts, "

@@ -77,7 +77,7 @@ def test_what_makes_no_sense_is_refused(feed: Feed, words: list[str]) -> None:
 
 
 def test_a_folder_without_a_feed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="only 'hindmost run --live' writes one"):
+    with pytest.raises(DataError, match="neither a live feed"):
         main(["watch", str(tmp_path)])
 
 

@@ -57,6 +57,13 @@ def test_a_page_from_reframes_folder_in_one_command(
     assert "stream %size=1 [gnu], took" in page.read_text()
 
 
+def test_reframe_logs_that_name_a_test_by_its_display_name(tmp_path: Path) -> None:
+    logs = write_perflogs(tmp_path, step=1.0)
+    for log in logs.rglob("*.log"):
+        log.write_text(log.read_text().replace("|name|", "|display_name|"))
+    assert ("blake:cpu", "stream %size=1 [gnu]", "took") in by_name(read_history(logs))
+
+
 def test_reframe_logs(tmp_path: Path) -> None:
     history = read_history(write_perflogs(tmp_path, step=1.0))
     found = by_name(history)
