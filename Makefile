@@ -20,6 +20,7 @@
 #   make bench-terms      SIGTERM 10,000 times to the recorder alone and 300 times to ranks: is anything lost (an hour)
 #   make bench-always-on   faults of a recorder that is in every job: does the program change (1,000 tries, 10 min)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
+#   make bench-sampling    put more work into a function: does --sample name it and its line, and nothing where there is none (5 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
@@ -158,6 +159,9 @@ bench-delays: setup-demo
 
 bench-nights-why: setup-demo
 	@$(BIN)/python -m benchmarks.nights_why $(FOLDER)
+
+bench-sampling: setup-demo
+	@$(BIN)/python -m benchmarks.sampling
 
 bench-attach-ranks: setup-test
 	@$(BIN)/python -m benchmarks.attach_ranks

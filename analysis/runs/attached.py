@@ -314,9 +314,11 @@ class AttachedRun:
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
         if culprit is not None and culprit.share >= MATTERS:
+            sampled = self.run.has("sample_rank")
+            function = "" if sampled else "; in which function and thread: attach with --sample"
             return (
                 f"Next: see what equal work would save: hindmost whatif {path}; and where the "
-                f"ranks differ: hindmost show --ranks {path}"
+                f"ranks differ: hindmost show --ranks {path}{function}"
             )
         header = self.run.header
         blocking = self.solves and header.ranks > 1 and header.synchronisation == "blocking"

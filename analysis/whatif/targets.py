@@ -154,6 +154,9 @@ def learnt_factors(
 ) -> dict[int, WorkFactor]:
     """Return the work on other numbers of ranks, over that on the most recorded ones.
 
+    Work that falls is taken to be no more than the largest recorded one: what turns and grows
+    beyond that would be work for each rank, which the runs would show.
+
     Parameters
     ----------
     counts : float64 array, shape (count,)
@@ -162,6 +165,8 @@ def learnt_factors(
         Work of a rank in an iteration, above 0.
     """
     found = {}
+    falls = body_s[-1] < body_s[0]
+    most = float(body_s.max() / body_s[-1]) if falls else np.inf
     for each in ranks:
         if each <= counts[-1]:
             grown = np.interp(np.log(each), np.log(counts), np.log(body_s / body_s[-1]))
@@ -170,9 +175,10 @@ def learnt_factors(
             continue
         kernels = MeasuredKernels(points=counts, values=body_s[None] / body_s[-1])
         (there,) = forecast_kernels([kernels], float(each))
-        found[each] = WorkFactor(
-            typical=float(there.predicted[0]), low=float(there.low[0]), high=float(there.high[0])
+        low, typical, high = (
+            min(float(end[0]), most) for end in (there.low, there.predicted, there.high)
         )
+        found[each] = WorkFactor(typical=typical, low=low, high=high)
     return found
 
 

@@ -36,7 +36,7 @@ NO_GROUP = -1
 """Instead of the rank that stands for the group of an event."""
 DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
 
-SUMMED = "only sums were kept of the calls in some iterations"
+SUMMED = "only sums were kept of the calls in some iterations (attach --all keeps all)"
 PART = "some MPI calls were among a part of the ranks"
 WHO_WAITS_IS_NOT_KNOWN = (DIFFERENT, PART)
 """Reasons for missing events with which ranks may not wait for all others in an iteration."""

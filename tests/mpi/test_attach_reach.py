@@ -231,3 +231,12 @@ def test_the_program_counts_if_its_records_are_removed(
     assert f"{what.split('/')[-1]} was removed while the program ran" in said
     assert "did not load" not in said
     assert len(said.splitlines()) == 1
+
+
+def test_processes_that_a_program_spawns_are_a_program_of_their_own(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "spawns")
+    done = alone("--out", "runs", "--", BIN / "mpiexec", "-n", "2", program, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    runs = [hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")]
+    assert sorted(run.bodies for run in runs) == [60, 90]
+    assert {run.header.ranks for run in runs} == {2}

@@ -40,10 +40,10 @@ static __attribute__((noinline)) void heavy(int rounds) {
 }
 
 /* Two threads share it; the second one has TIMES the work on rank 1. */
-static __attribute__((noinline)) void share(int rank, int times) {
+static __attribute__((noinline)) void share(int rank, double times) {
 #ifdef _OPENMP
 #pragma omp parallel num_threads(2)
-  heavy(rank == 1 && omp_get_thread_num() == 1 ? times * ROUNDS : ROUNDS);
+  heavy(rank == 1 && omp_get_thread_num() == 1 ? (int)(times * ROUNDS) : ROUNDS);
 #else
   (void)rank, (void)times;
 #endif
@@ -94,7 +94,8 @@ static void block(void) {
 }
 
 int main(int argc, char **argv) {
-  int rank, steps = atoi(argv[1]), times = atoi(argv[2]);
+  int rank, steps = atoi(argv[1]);
+  const double times = atof(argv[2]);
   const char *how = argv[argc - 1];
   pthread_t threads[2];
   if (!strcmp(how, "forbids")) forbid_perf();
@@ -108,7 +109,7 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     light(ROUNDS);
     if (!strcmp(how, "team")) share(rank, times);
-    else heavy(rank == 1 ? times * ROUNDS : ROUNDS);
+    else heavy(rank == 1 ? (int)(times * ROUNDS) : ROUNDS);
     if (!strcmp(how, "blocks")) block();
     MPI_Allreduce(MPI_IN_PLACE, &stopped, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }

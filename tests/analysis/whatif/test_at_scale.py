@@ -20,7 +20,13 @@ from tests.analysis.whatif.files import (
 )
 
 from hindmost.analysis.whatif.baseline import on_ranks
-from hindmost.analysis.whatif.targets import Scaling, read_ranks, scalable, scaling_of
+from hindmost.analysis.whatif.targets import (
+    Scaling,
+    learnt_factors,
+    read_ranks,
+    scalable,
+    scaling_of,
+)
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
@@ -124,6 +130,15 @@ def test_runs_on_five_numbers_of_ranks_say_how_work_grows(
     assert "The work of a rank is forecast from runs on 1, 2, 3, 4, 6 ranks, on which it" in told
     # Of 6 ranks: twice 55 us.
     assert found["parts_s"]["work"] == pytest.approx(BODIES * 55e-6, rel=0.1)
+
+
+def test_work_that_falls_ends_at_the_largest_recorded_one() -> None:
+    """Two points hardly tell 256 times as many ranks; growing work has no such end."""
+    counts = np.array([1.0, 2.0])
+    falling = learnt_factors(counts, np.array([3.0, 2.0]), (1, 2, 512))
+    assert (falling[1].typical, falling[2].typical) == pytest.approx((1.5, 1.0))
+    assert falling[512].low < falling[512].typical < falling[512].high <= 1.5
+    assert learnt_factors(counts, np.array([2.0, 3.0]), (512,))[512].high > 10.0
 
 
 def test_one_rank_does_not_show_what_several_do(
