@@ -63,7 +63,8 @@ def attributed(run: Run) -> tuple[Attribution, str, float]:
 
 def main() -> None:
     """Run all cases and print the table."""
-    runs, steps = (int(each) for each in (*sys.argv[1:], *(RUNS, STEPS)[len(sys.argv) - 1 :]))
+    given = [int(word) for word in sys.argv[1:]]
+    runs, steps = (*given, *(RUNS, STEPS)[len(given) :])
     line = next(
         number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if "HEAVY" in text
     )

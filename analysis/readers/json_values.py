@@ -144,7 +144,7 @@ def name_in(holder: Any, name: str, where: str) -> str:
     return text
 
 
-def inner(data: JsonObject, name: str) -> JsonObject:
+def inner(data: Any, name: str) -> JsonObject:
     """Return an inner object, empty if there is none."""
-    found = data.get(name)
+    found = data.get(name) if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}

@@ -233,6 +233,10 @@ def perform(arguments: argparse.Namespace) -> int:
         solver=arguments.solver,
         progress=arguments.progress == "async",
     )
+    if arguments.within is not None:
+        return perform_within(arguments, changes)
+    needs = "needs --within: it is about a job of that time."
+    refuse_options(arguments, ("mtbf", "checkpoint_takes"), needs)
     if arguments.balance is not None:
         alone = "and --balance are answered apart: omit one."
         refuse_options(arguments, ("ranks", "out", "against"), alone)

@@ -266,6 +266,14 @@ static void fold_so_far(void) {
   bounded.busy = 0;
 }
 
+/* While the loop is not known, all that memory holds is kept: a watcher on a busy node takes its time. */
+static int has_more_room(void) {
+  if (state->capacity >= attached.capacity) return 0;
+  state->capacity = 2 * state->capacity < attached.capacity ? 2 * state->capacity : attached.capacity;
+  bounded.from = bounded.limit = state->capacity / 2;
+  return 1;
+}
+
 /* Begins to fold, from a record on. */
 static void begin_folding(int64_t at, struct pass pass, int64_t t) {
   bounded.segment = at;
@@ -303,7 +311,8 @@ static __attribute__((noinline)) void bound_at_call(int border, int counts) {
     if (!counts) pass.number++;
     while (at > bounded.segment && records[at - 1].flags & FURTHER && records[at - 1].what < 0) at--;
     if (!bounded.level) {
-      if (border || (!pass.loop && state->seen >= bounded.limit)) begin_folding(at, pass, t);
+      if (!pass.loop && has_more_room()) return;
+      if (border || !pass.loop) begin_folding(at, pass, t);
       else if (state->seen > bounded.limit + max_segment()) begin_folding(at, (struct pass){0}, t);
       return;
     }

@@ -62,7 +62,13 @@ def named_ranks(ranks: Iterable[int], size: int, most: int = 4) -> str:
 def by_number(text: object) -> list[tuple[int, str]]:
     """Return a key that sorts texts by the numbers in them: ``p2`` before ``p16``."""
     parts = re.split(r"(\d+)", str(text))
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts if part]
+    # By their digits, as a number may be too long for an integer.
+    numbers = [part.lstrip("0") if part.isdecimal() else None for part in parts]
+    return [
+        (-1, part) if number is None else (len(number), number)
+        for part, number in zip(parts, numbers, strict=True)
+        if part
+    ]
 
 
 def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:

@@ -116,12 +116,12 @@ def test_a_short_program_keeps_all(stub: Path, tmp_path: Path) -> None:
     assert "summed" not in run.header.spec["attached"]
 
 
-def test_calls_without_a_known_loop_stay_within_the_budget(stub: Path, tmp_path: Path) -> None:
+def test_calls_without_a_known_loop_stay_within_the_memory(stub: Path, tmp_path: Path) -> None:
     """Nobody tells the recorder of its loop here: what came before it had to sum is kept."""
     raw = recorded(stub, tmp_path, "100000", at="auto")
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET
     run = converted(raw)
-    kept = BUDGET / BYTES_OF_RECORD / 2 / (2 * CALLS + 1)  # an exchange is two records
+    kept = BUDGET / RECORD.itemsize / 2 / (2 * CALLS + 1)  # an exchange is two records
     assert run.bodies == pytest.approx(kept, abs=2)
     assert "was not known" in run.header.spec["failure"]
     assert not run.header.complete

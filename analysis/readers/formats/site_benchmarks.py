@@ -92,7 +92,8 @@ def perfvalues(record: Record) -> Iterator[Value]:
     """Yield the performance variables of a test."""
     found = record.get("perfvalues")
     for name, values in (found if isinstance(found, Mapping) else {}).items():
-        value, _, lower, upper, unit = [*values, *[None] * 5][:5]
+        known = values if isinstance(values, list) else []
+        value, _, lower, upper, unit = [*known, *[None] * 5][:5]
         if value is not None:
             bounded = [each is not None for each in (lower, upper)]
             direction = None if all(bounded) or not any(bounded) else bounded[1]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.readers.history import History, NightlySeries
+from hindmost.text import by_number
 
 CASE = "green-3-20km_ent_np8"
 
@@ -454,7 +455,7 @@ def assert_sound(history: History) -> None:
     """Check what every history promises."""
     assert history.series or history.failures
     names = [each.name for each in history.series]
-    assert names == sorted(set(names))
+    assert names == sorted(set(names), key=by_number)
     timers = {name.timer for name in names}
     for child, parent in history.parents.items():
         assert child in timers
