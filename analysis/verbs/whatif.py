@@ -58,7 +58,7 @@ examples:
   hindmost whatif runs/ --within 2h --mtbf 24h
 
 To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
-docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
+docs/whatif.md says how to read a result, docs/replay.md what is assumed and what intervals cover.
 """
 
 
