@@ -189,8 +189,7 @@ from petsc4py import PETSc
 class Shell:
     def apply(self, pc, x, y):
         x.copy(y)
-        until = time.thread_time() + (1e-3 if PETSc.COMM_WORLD.rank == 1 else 1e-4)
-        while time.thread_time() < until: pass
+        if PETSc.COMM_WORLD.rank == 1: time.sleep(2e-3)
 
 A = PETSc.Mat().createAIJ([200, 200], nnz=3)
 for i in range(*A.getOwnershipRange()):
@@ -219,8 +218,8 @@ def test_the_work_of_a_solve_is_known_by_petsc_event(
     assert run.activities == ["MatMult", "PCApply", "VecMAXPY", "orthogonalisation", "other"]
     spent = run.variable("activity_duration").astype(np.float64)
     np.testing.assert_allclose(spent.sum(axis=2), run.phase("local"), atol=1e-6)
-    applied = run.activity("PCApply").sum(axis=0)
-    assert applied[1] - applied[0] > 0.8 * 9e-4 * run.bodies
+    applied = np.median(run.activity("PCApply"), axis=0)
+    assert applied[1] - applied[0] > 1e-3
     where, share = activity_of_extra(run, [1])
     assert where == "in PETSc's PCApply"
     assert share > 0.7
