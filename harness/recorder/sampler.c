@@ -589,7 +589,10 @@ static void find_python_frames(void) {
 static void sampler_begin(MPI_Comm ranks) {
   if (!samples_wanted) return;
   struct sigaction ours = {.sa_sigaction = take_sample, .sa_flags = SA_RESTART | SA_SIGINFO}, before;
+  const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2};
   int64_t period_ns = 1000000000 / MIN_SAMPLES_A_SECOND;
+  sigemptyset(&ours.sa_mask); /* an end asks where the program is, and is told so once the handler has returned */
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaddset(&ours.sa_mask, ends[i]);
   sigaction(SIGPROF, NULL, &before);
   if (before.sa_flags & SA_SIGINFO || before.sa_handler != SIG_DFL)
     no_samples_why = "the program has a handler of SIGPROF of its own";
