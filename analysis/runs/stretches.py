@@ -243,7 +243,7 @@ def times_waited_for(
         return found
     neighbours, meet, clock_s = neighbours_in(run), exchanges_meet_in(run), clock_uncertainty(run)
     ranks, contexts = run.columns, len(ends)
-    before = np.zeros(ranks, np.int64)  # the last context of the rows before
+    before = np.zeros(ranks, np.int64)  # the context of each rank's last call in the rows before
     for rows in run.blocks():
         block = Block(run, rows)
         events = block.events
@@ -253,8 +253,11 @@ def times_waited_for(
         by, wait_s = by[events.recorded], wait_s[events.recorded]
         if not len(here):
             continue
-        pair = np.concatenate([before[None], here[:-1]]) * contexts + here
-        before = here[-1]
+        rows_until = np.concatenate([before[None], here])  # 0 where a rank makes no call
+        latest = np.where(rows_until > 0, np.arange(len(rows_until))[:, None], 0)
+        rows_until = np.take_along_axis(rows_until, np.maximum.accumulate(latest), axis=0)
+        pair = rows_until[:-1] * contexts + here
+        before = rows_until[-1]
         told = (by >= 0) & (by != np.arange(ranks)) & (wait_s > clock_s)
         told &= (pair >= contexts) & (here > 0)
         pairs, which = np.unique(pair[told], return_inverse=True)

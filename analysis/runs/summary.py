@@ -149,8 +149,14 @@ class RunSummary:
         return [
             *([] if below_program else self._known_lines()),
             *self._ending_lines(),
-            f"  iteration   {body['median']} (median); {fastest}"
-            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            *(
+                [
+                    f"  iteration   {body['median']} (median); {fastest}"
+                    f"99 % below {body['quantile_99']}, slowest {body['maximum']}"
+                ]
+                if self.bodies > 1
+                else []
+            ),
             *([f"  network     {network}"] if network and not below_program else []),
             *(
                 [f"  INJECTED    noise {self.injected}: {injected} of the ranks' time"]

@@ -93,6 +93,8 @@ class Header:
         """
         said = self.spec.get("attached") or {}
         loop = said.get("loop")
+        if said.get("no_loop"):
+            return "the whole program"
         if not loop:
             return self.calls_of_iteration
         doubt = "" if loop["by_code"] else ", by the order of calls"
