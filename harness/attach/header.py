@@ -354,10 +354,7 @@ def failure_of(
         if iterations.get("no_loop"):
             where = "before MPI_Finalize"
         stood = where_ranks_stood(program)
-        return (
-            f"the program ended {where}{how}; "
-            f"{f'{stood}; ' if stood else ''}{kept}"
-        )
+        return f"the program ended {where}{how}; {f'{stood}; ' if stood else ''}{kept}"
     if lost:
         room = max(each.seen for each in facts) * RECORD.itemsize
         return (
@@ -367,7 +364,8 @@ def failure_of(
     if counts_differ:
         return (
             f"{why_different(program, group) or 'the marks do not agree'}; kept are the first "
-            f"{counted(bodies.duration.size, 'iteration')} of each rank, which may be different ones"
+            f"{counted(bodies.duration.size, 'iteration')} of each rank, which may be "
+            "different ones"
         )
     if summed is not None and not summed["passes"]:
         return (
