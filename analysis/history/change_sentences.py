@@ -15,7 +15,7 @@ from hindmost.models.changepoint.changes import WITHIN
 from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.changepoint.revisions import CONFIRMED, SEEN
 from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
-from hindmost.text import counted, first_of, p_words, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, p_words, percent, quantity, signed_percent
 
 
 def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
@@ -32,7 +32,7 @@ def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
             yield f"        and {len(group.findings) - len(shown)} more"
     left = len(groups) - len(chosen)
     if left:
-        yield f"{left} more {plural(left, 'group')} of smaller changes; --json lists all"
+        yield f"{counted(left, 'more group')} of smaller changes; --json lists all"
 
 
 def worst_of(groups: Sequence[ChangeGroup]) -> list[tuple[ChangeGroup, list[SeriesChange]]]:

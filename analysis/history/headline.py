@@ -198,12 +198,12 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
         now = renamed(study, case)
         yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
     if len(cases) > FEW:
-        yield f"silent: {len(cases) - FEW} more cases"
+        yield f"silent: {counted(len(cases) - FEW, 'more case')}"
     begun = sorted(study.new_cases().items(), key=lambda item: (-item[1], item[0]))
     for case, time in begun[:FEW]:
         yield f"new: {case_words(case)} began on {date_of(time)}"
     if len(begun) > FEW:
-        yield f"new: {len(begun) - FEW} more cases"
+        yield f"new: {counted(len(begun) - FEW, 'more case')}"
 
 
 def case_words(case: tuple[str, str]) -> str:
