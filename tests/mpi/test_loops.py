@@ -76,6 +76,11 @@ for number in range(30):
 """
 JUMPS = ("nested", "deep", "direct", "branches", "pointers", "stages", "inner", "moved")
 """Of functions that end with jumps, each with as many iterations as it is asked for."""
+JUMPING = [
+    *(("whole", shape) for shape in JUMPS),
+    *((way, shape) for way in ("no-plt", "library") for shape in ("nested", "pointers")),
+]
+"""How each is compiled: what differs are the calls between functions."""
 HARD = ("chunks", "kinds", "recursion", "stages")
 """Those that compilers change most."""
 
@@ -172,16 +177,14 @@ def jumping(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Run]]:
     auto = ("--iterate-at", "auto")
     given = {
         f"{way} {shape}": Program(command=(folder / way, shape, "100"), words=auto, ranks=1)
-        for way in ("whole", "no-plt", "library")
-        for shape in JUMPS
+        for way, shape in JUMPING
     }
     if shutil.which("g++"):
         given["virtual"] = Program(command=(folder / "classes",), words=auto, ranks=1)
     return record_all(folder, given)
 
 
-@pytest.mark.parametrize("shape", JUMPS)
-@pytest.mark.parametrize("way", ["whole", "no-plt", "library"])
+@pytest.mark.parametrize(("way", "shape"), JUMPING)
 def test_a_function_that_ends_with_a_jump_is_called_once(
     way: str, shape: str, jumping: dict[str, list[Run]]
 ) -> None:
