@@ -222,7 +222,8 @@ class RunSummary:
         if self.instructions and self.cycles:
             lines.append(
                 f"  counted     {number(self.instructions)} instructions, "
-                f"{number(self.cycles)} cycles, {self.instructions / self.cycles:.2f} instructions per cycle"
+                f"{number(self.cycles)} cycles, "
+                f"{self.instructions / self.cycles:.2f} instructions per cycle"
             )
         return [*lines, f"  machine     {self.machine}{binding}; {petsc}{self.mpi_library}"]
 
