@@ -16,6 +16,7 @@ from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import told_shares, why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.links import link_words, node_links
+from hindmost.analysis.runs.threads import OtherThreads, other_threads
 from hindmost.analysis.show.phrases import FactEntry
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
@@ -63,6 +64,8 @@ class RunSummary:
         restarts and lead-out.
     core_wait : CoreWait or None
         None if unknown.
+    threads : OtherThreads or None
+        None if unknown.
     ending : Ending or None
         What the solve was asked to do and how much of it was done; None if unknown.
     activity_share : dict of str to float, or None
@@ -104,6 +107,7 @@ class RunSummary:
     balance_s: float
     context_switches: int
     core_wait: CoreWait | None
+    threads: OtherThreads | None
     instructions: float | None
     cycles: float | None
     load: list[float] | None
@@ -310,6 +314,7 @@ def summarise_run(run: Run) -> RunSummary:
         balance_s=counted["balance_s"],
         context_switches=switches_of(run),
         core_wait=core_wait(run),
+        threads=other_threads(run),
         instructions=counted.get("counted", {}).get("instructions") or None,
         cycles=counted.get("counted", {}).get("cycles") or None,
         load=load_around(run),
