@@ -58,6 +58,11 @@ def commit_lines(group: ChangeGroup) -> list[str]:
 
 def change_sentence(finding: SeriesChange) -> str:
     """Return what changed, by how much, and how certain that is."""
+    return f"{named(finding.judged.series.name)}: {change_words(finding)}"
+
+
+def change_words(finding: SeriesChange) -> str:
+    """Return by how much a series changed, when, and how certain that is."""
     change, series = finding.change, finding.judged.series
     first, last = finding.dates
     when = f"on {finding.date}" + ("" if first == last else f" ({first} to {last})")
@@ -65,7 +70,7 @@ def change_sentence(finding: SeriesChange) -> str:
         goes_on = change.stop == finding.judged.detection.observations
         when = "in a drift " + (f"since {first}" if goes_on else f"from {first} to {last}")
     return (
-        f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
+        f"{quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, "
         f"{signed_percent(change.effect, change.effect_interval)}, "
         f"{p_words(change.p_anywhere, 1)}, {when}"
