@@ -74,6 +74,7 @@ def run_of(
     *,
     alike: bool = False,
     silent: int | None = None,
+    values: dict[str, Any] | None = None,
 ) -> Run:
     """Write a run: in each iteration work, an exchange, work, a sum.
 
@@ -86,10 +87,12 @@ def run_of(
         Whether the middle rank calls the same function as the others for its exchange.
     silent : int, optional
         A rank that makes no call of the exchange in every second iteration.
+    values : dict, optional
+        Other variables.
     """
     spent = np.full(work.shape, 1e-6, np.float32)
     spent[:, :, 1] = sum_s
-    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    more = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
     context = np.tile(np.array([1, 3]), (BODIES, RANKS, 1))
     context[:, 1, 0] = 1 if alike else 2
     if silent is not None:
@@ -98,8 +101,8 @@ def run_of(
     phases = np.zeros((BODIES, RANKS, len(PHASES)))
     phases[:, :, PHASES.index("local")] = local_s
     phases[:, :, PHASES.index("wait")] = local_s.max(axis=1, keepdims=True) - local_s
-    values |= {"phase_duration": phases, "duration": phases.sum(axis=2)}
-    found = values | contexts().variables() | {
+    more |= {"phase_duration": phases, "duration": phases.sum(axis=2), **(values or {})}
+    found = more | contexts().variables() | {
         "event_kind": np.tile(np.array([EventKind.SEND, EventKind.REDUCE], np.uint8), (BODIES, 1)),
         "event_work": work.astype(np.float32),
         "event_duration": spent,

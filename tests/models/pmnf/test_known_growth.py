@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf import fit, fit_segments
+from hindmost.models.pmnf import fit_segments
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.space import SEARCH_SPACES
