@@ -90,6 +90,8 @@ def test_threads_are_sampled_each(program: Path, tmp_path: Path) -> None:
     assert {rank for rank, _ in aside} == {0, 1}
     assert len(aside) == 4
     assert {thread for _, thread in threads_in(run, "heavy")} == {0}
+    assert (run.variable("threads") >= 3).all()
+    assert (run.variable("others_cpu") > 0.0).all()
     time_s, number = run.variable("thread_time"), run.variable("thread_number")
     for rank, thread in aside:
         own = (run.variable("thread_rank") == rank) & (number == thread)
