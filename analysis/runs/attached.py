@@ -218,7 +218,7 @@ class AttachedRun:
 
     def where(self) -> list[Sentence]:
         """Say where the time went, by cause and in which calls."""
-        found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
+        found = efficiency_of(self.run)
         whole_s = max(self.run.solve_time_s, 1e-300)
         parts_s = {} if found is None else where_time_goes(self.run, found)
         shares = self.shares

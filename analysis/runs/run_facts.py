@@ -82,6 +82,7 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
     yield from unequal_threads(run)
     yield from busy_threads(run)
     if run.header.ranks < 2:
+        yield from no_core(run, findings)
         return
     try:
         verdict, stretches = verdict_of(run), stretches_of(run)

@@ -23,6 +23,7 @@ from hindmost.analysis.runs.tallies import (
     exchanges_meet_in,
     neighbours_in,
 )
+from hindmost.harness.loops.code import NOT_THE_PROGRAM
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import (
@@ -267,8 +268,15 @@ def times_waited_for(
 
 
 def named_chain(contexts: CallContexts, context: int) -> list[str]:
-    """Return the places of a chain of calls, the outermost first."""
-    return [contexts.places[frame] for frame in contexts.chain(context)]
+    """Return the places of a chain of calls, the outermost first, without those inside of MPI."""
+    chain = contexts.chain(context).tolist()
+    inside = {
+        number
+        for number, module in enumerate(contexts.modules)
+        if NOT_THE_PROGRAM.search(module.path)
+    }
+    own = [frame for frame in chain if contexts.module[frame] not in inside]
+    return [contexts.places[frame] for frame in own or chain]
 
 
 def parting(own: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
@@ -279,9 +287,17 @@ def parting(own: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
 
 
 def place_at(chain: Sequence[str], at: int) -> str:
-    """Write a place of a chain of calls: ``exchange in step (step.c:62)``."""
-    inner = chain[at + 1].rpartition(" (")[0] if at + 1 < len(chain) else ""
-    return f"{inner} in {chain[at]}" if inner else chain[at]
+    """Write a place of a chain of calls: ``exchange in step (step.c:62)``.
+
+    In code without lines it is the line that calls this code, or else the function.
+    """
+    with_line = [place for place, words in enumerate(chain[: at + 1]) if words.endswith(")")]
+    with_name = [place for place, words in enumerate(chain[: at + 1]) if "+0x" not in words]
+    at = (with_line or with_name or [at])[-1]
+    if not with_line:
+        return chain[at]
+    inner = next((words for words in chain[at + 1 :] if "+0x" not in words), "")
+    return f"{inner.partition(' (')[0]} in {chain[at]}" if inner else chain[at]
 
 
 def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:

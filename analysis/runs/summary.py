@@ -26,7 +26,7 @@ from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.links import LinkCost
-from hindmost.text import counted, percent, seconds
+from hindmost.text import counted, number, percent, seconds
 
 BALANCED_S = 1e-6
 """How closely the parts of a solve sum to its time."""
@@ -225,7 +225,8 @@ class RunSummary:
         lines += self.adaptive.lines() if self.adaptive else ()
         if self.instructions and self.cycles:
             lines.append(
-                f"  counted     {self.instructions:.4g} instructions, {self.cycles:.4g} cycles, "
+                f"  counted     {number(self.instructions)} instructions, "
+                f"{number(self.cycles)} cycles, "
                 f"{self.instructions / self.cycles:.2f} instructions per cycle"
             )
         return [*lines, f"  machine     {self.machine}{binding}; {petsc}{self.mpi_library}"]

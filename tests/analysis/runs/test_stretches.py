@@ -24,7 +24,13 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of, work_in
+from hindmost.analysis.runs.stretches import (
+    growth_of_work,
+    parting,
+    place_of_extra,
+    stretches_of,
+    work_in,
+)
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.analysis.show.phrases import text
@@ -353,3 +359,13 @@ def grown(run: Run, least_s: float, *, disturbed: bool) -> str:
 def own_header(header: Header) -> Header:
     """Return the header of such a run."""
     return replace(header, ranks=RANKS, iterations=BODIES, restart=0, solver="loop")
+
+
+def test_a_place_is_the_line_of_the_program_that_calls_code_without_lines() -> None:
+    line, begin, end = "step (a.py:9)", "VecScatterBegin", "VecScatterEnd"
+    own, theirs = (line, "p.so+0x1", begin, "q.so+0x5"), (line, "p.so+0x2", end, "q.so+0x5")
+    assert parting(own, theirs) == (f"{begin} in {line}", f"{end} in {line}")
+    assert parting(own, (*own[:3], "q.so+0x9")) == (f"{begin} in {line}",) * 2
+    assert parting((line,), (line,)) == (line, line)
+    assert parting(("main", "q.so+0x5"), ("main", "q.so+0x9")) == ("main", "main")
+    assert parting(("q.so+0x5",), ("q.so+0x9",)) == ("q.so+0x5", "q.so+0x9")
