@@ -424,6 +424,9 @@ def sampling_words(sampling: Mapping[str, Any]) -> str:
         said += f"; none any more when {sampling['why_none']}"
     if sampling["lost"]:
         said += f"; {counted(sampling['lost'], 'sample')} lost"
+    if sampling.get("unsampled"):
+        threads = counted(sampling["unsampled"], "thread")
+        said += f"; none of {threads}: SIGPROF is blocked, or the system allows no more"
     return said
 
 

@@ -201,6 +201,8 @@ class Sampling(TypedDict):
         Share of the processor time that they take, as measured before the program began.
     lost : int
         Samples for which there was no room.
+    unsampled : int
+        Threads that block SIGPROF, or of which the system allows no samples.
     """
 
     mechanism: str
@@ -208,6 +210,7 @@ class Sampling(TypedDict):
     per_second: Amount
     cost: Amount
     lost: Count
+    unsampled: NotRequired[Count]
 
 
 class Spec(TypedDict, total=False):
