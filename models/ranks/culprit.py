@@ -236,7 +236,7 @@ class Culprit:
     last : int
         Iterations in which it is last.
     chance : float or None
-        Bound on the probability that one of equal ranks costs as much; None if unknown.
+        Bound on the probability that one of equal ranks costs as much; None if unknown, and of a node.
     doubt : Doubt or None
         Why this may be no work of the program.
     waited : float
@@ -340,6 +340,9 @@ def find_culprit(
     else:
         ranks = np.flatnonzero(late.node_of == node)
     rank = int(ranks[late.charged_s[ranks].argmax()])
+    chance = None if late.bodies < 2 or node is not None else late.chance_of(rank)
+    if doubt is None and quickest is None and chance is not None and chance > CHANCE:
+        doubt = Doubt.FEW if times[at] < HALF_AS_FAST else None
     saved_s = late.lost_s[rank]
     if node is not None and late.node_lost_s is not None:
         saved_s = late.node_lost_s[node]
@@ -353,7 +356,7 @@ def find_culprit(
         share=float(charged_s[at]) / late.ranks / max(whole_s, 1e-300),
         saved_s=float(saved_s),
         last=int(late.last[rank] if node is None else late.node_last[at]),
-        chance=None if late.bodies < 2 else late.chance_of(rank),
+        chance=chance,
         doubt=doubt,
         waited=float(np.clip(waited[at], 0.0, 1.0)),
     )
