@@ -22,7 +22,7 @@ from hindmost.models.pmnf.forecast.kernels import Predictions
 from hindmost.models.pmnf.kernels import KernelModel, KernelModels, predict_together
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
-from hindmost.text import percent, quantity
+from hindmost.text import counted, percent, quantity
 
 MAX_POINTS = 1000
 """Of a series: the search for segments tries a model at every point of it."""
@@ -434,17 +434,13 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
     lacking = LEAST_POINTS - len(series.points)
     if lacking <= 0:
         return True
-    remedy = f"measure {lacking} more points"
+    remedy = f"measure {counted(lacking, 'more point')}"
     if len(experiment.parameters) == 1:
         more = beyond(series.points[:, 0], lacking)
         remedy = f"measure {listed(more, experiment.parameters[0])}"
     remarks.add(
         "series of too few points",
-        f"{series.kernel} ({series.metric}) has {_points(len(series.points))}, and a model needs "
-        f"{LEAST_POINTS}; left out; {remedy}.",
+        f"{series.kernel} ({series.metric}) has {counted(len(series.points), 'point')}, and a "
+        f"model needs {LEAST_POINTS}; left out; {remedy}.",
     )
     return False
-
-
-def _points(count: int) -> str:
-    return "1 point" if count == 1 else f"{count} points"

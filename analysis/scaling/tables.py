@@ -170,7 +170,7 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
         rest = len(lines) - MAX_KERNELS
         lines = [
             *lines[:MAX_KERNELS],
-            f"{rest} more kernels are segmented or open; --json describes all.",
+            f"{counted(rest, 'more kernel')} segmented or open; --json describes all.",
         ]
     return lines
 

@@ -298,7 +298,8 @@ def waited_words(share: float, most: float, worst: str, window: str) -> str:
 def cost_of_waiting(culprit: Culprit, *, upper_limit: bool) -> str:
     """Write what waiting for a culprit costs."""
     most = "at most " if upper_limit else ""
-    return f"waiting for it costs {most}{percent(culprit.share, 0)} of the time"
+    time = "time that the run takes without disturbances" if culprit.undisturbed else "time"
+    return f"waiting for it costs {most}{percent(culprit.share, 0)} of the {time}"
 
 
 def times_words(culprit: Culprit, ranks: int) -> str:

@@ -226,6 +226,8 @@ class Culprit:
         Whether others take so much longer that this is not to be seen in sums.
     processor : bool
         Whether processor time tells that: what disturbs a rank is not in it.
+    undisturbed : bool
+        Whether the share is of the time that the run would take without disturbances.
     cost_s, share : float
         Waiting of the others for it, the mean of all ranks, and as a share of the run's time. In a
         disturbed run no more than its additional work in the quickest iterations explains.
@@ -247,6 +249,7 @@ class Culprit:
     times: float
     quickest: bool = False
     processor: bool = False
+    undisturbed: bool = False
     cost_s: float
     share: float
     saved_s: float

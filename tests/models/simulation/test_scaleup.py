@@ -196,7 +196,7 @@ def test_work_is_divided_and_detours_come_by_the_clock(blocking: LocalWork) -> N
     assert at_s == pytest.approx(noise_s, rel=0.05)
 
 
-@pytest.mark.parametrize("share", [1.0, 0.1])
+@pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest.mark.slow), 0.1])
 def test_detours_are_as_rare_as_the_time_of_iterations_is_short(share: float) -> None:
     """Detours of 10 ms, one in 100 iterations of each rank: they cost what time there is for them.
 
@@ -235,10 +235,10 @@ def test_detours_of_a_machine_come_by_the_clock() -> None:
 
 
 def test_deeper_pipelines_hide_more_and_no_progress_hides_nothing(pipelined: LocalWork) -> None:
-    one, three, none = on(pipelined, 256, Change(), Change(depth=3), Change(progress=False))
+    one, three, none = on(pipelined, 64, Change(), Change(depth=3), Change(progress=False))
     assert three.seconds < one.seconds < none.seconds
     # All ranks meet at the completion, as in a blocking solver.
-    blocking_s = 2000 * (BODY + NOISE * np.sum(1.0 / np.arange(1, 257)) + COST * 8)
+    blocking_s = 2000 * (BODY + NOISE * np.sum(1.0 / np.arange(1, 65)) + COST * 6)
     assert none.seconds == pytest.approx(blocking_s, rel=0.05)
 
 

@@ -206,7 +206,7 @@ def test_changes_that_mask_each_other_are_found() -> None:
     values = measured(random, np.tile(truth, (40, 1)), noise=0.03)
     verdicts = detect_segments(points, values, noise="multiplicative")
     assert verdicts.between(2048.0, 4096.0).mean() > 0.95
-    single = measured(random, outside(random, points, 1000), noise=0.03)
+    single = measured(random, outside(random, points, SETS), noise=0.03)
     assert detect_segments(points, single, noise="multiplicative").segmented.mean() <= 0.02
 
 
