@@ -56,7 +56,7 @@ class KernelAtTarget:
     kernel : KernelModel
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
-        90 %. Measurements are above 0, so low and high are cut off there. NaN without an interval.
+        90 %. NaN without an interval.
     weights : tuple of (str, float)
         What was weighed and joined to foretell it, the largest weight first; empty if the model
         predicts.
@@ -117,7 +117,7 @@ class KernelAtTarget:
                 f"by a factor of {self.missed:.2g}: the target may be as well"
             )
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
-        if self.predicted <= 0.0:
+        if self.predicted <= 0.0 < self.kernel.whole.values.max():
             found.append(f"the model is not above 0 at {target.explain()}: too far to extrapolate")
         if math.isnan(self.low):
             from hindmost.models.pmnf.several.averaging import lacking_together
@@ -210,8 +210,8 @@ class MetricStudy:
                     series=self.series[number],
                     kernel=self.kernel(number),
                     predicted=float(self.predicted[number]),
-                    low=max(float(said.low[number]), 0.0),
-                    high=max(float(said.high[number]), 0.0),
+                    low=float(said.low[number]),
+                    high=float(said.high[number]),
                     weights=said.sources(number),
                     missed=float(said.missed[number]),
                     share=float(self.share[number]),

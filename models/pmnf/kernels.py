@@ -314,7 +314,8 @@ def predict_together(parts: Sequence[KernelModels], at: tuple[float, ...]) -> Pr
     """Predict all kernels of a metric at a point, the kernels of one part after the other.
 
     Beyond its last point a kernel is continued as would have predicted the last points of all
-    kernels best; the other predictions are those of the models.
+    kernels best; the other predictions are those of the models, cut off at 0 where no value was
+    below it.
     """
     count = sum(map(len, parts))
     found = Predictions(
@@ -326,6 +327,7 @@ def predict_together(parts: Sequence[KernelModels], at: tuple[float, ...]) -> Pr
     )
     groups, numbers = [], []
     first = 0
+    positive = np.concatenate([~(part.medians < 0.0).any(axis=1) for part in parts])
     for part in parts:
         beyond, group = part.forecast_group(at[0])
         for kernel in np.flatnonzero(~beyond).tolist():
@@ -339,4 +341,6 @@ def predict_together(parts: Sequence[KernelModels], at: tuple[float, ...]) -> Pr
     for kernels, forecast in zip(numbers, forecasts, strict=True):
         for each in fields(Predictions):
             getattr(found, each.name)[kernels] = getattr(forecast, each.name)
+    for values in (found.predicted, found.low, found.high):
+        values[positive & (values < 0.0)] = 0.0
     return found

@@ -104,9 +104,17 @@ def test_python_predicts_as_the_command_does(tmp_path: Path) -> None:
             assert each.series.kernel == series[number].kernel
             assert (each.predicted, each.low, each.high) == (
                 found.predicted[number],
-                max(found.low[number], 0.0),
+                found.low[number],
                 found.high[number],
             )
+
+
+def test_no_measured_value_below_0_gives_no_prediction_below_0() -> None:
+    values = np.array([[1.0, 2.0, 0.0, 3.0, 2.0, 1.0], [6.0, 5.0, 4.0, 2.0, 1.0, 0.0]])
+    for at in (3.0, 4096.0):
+        found = fit_segments(np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0]), values).predict(at)
+        assert min(found.predicted.min(), found.low.min()) >= 0.0
+        assert (found.predicted <= found.high).all()
 
 
 def test_figure_1_of_the_paper(tmp_path: Path) -> None:

@@ -112,6 +112,21 @@ def test_pipelined_ranks_are_those_of_a_walk_with_the_law(pipelined: LocalWork) 
     assert found.low_s < 4 * total_s < found.high_s
 
 
+def test_no_work_is_negative_where_events_cost_a_rank_less_than_the_others() -> None:
+    """Two of three ranks stay 1 ms longer in each reduction, after which no rank works."""
+    work = np.full((200, 3, 1), BODY)
+    stays = np.zeros_like(work)
+    stays[:, 1:] = 1e-3
+    kind = np.full((200, 1), REDUCE, np.uint8)
+    begins = np.arange(200) % 50 == 0
+    program = played(kind, work, stays=stays, begins=begins, latency_s=COST)
+    assert program.stays(program.costs.median_s).min() < -0.5e-3
+    fitted = fit_local_work(program, np.zeros(3, np.intp))
+    assert fitted.typical.min() >= 0.0
+    assert (fitted.typical[:, None] + fitted.level).min() >= 0.0
+    assert fitted.body_s == pytest.approx(BODY, rel=0.01)
+
+
 def test_time_outside_the_iterations_stays_or_is_divided_once() -> None:
     """On as many ranks as recorded, with a quarter of the work: the bodies are known to the end."""
     work = np.full((400, 2, 1), BODY)
