@@ -236,7 +236,7 @@ class Culprit:
     last : int
         Iterations in which it is last.
     chance : float or None
-        Bound on the probability that one of equal ranks costs as much; None if unknown, and of a node.
+        Bound on the probability that one of equal ranks costs as much; None if unknown or a node.
     doubt : Doubt or None
         Why this may be no work of the program.
     waited : float
