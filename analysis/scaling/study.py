@@ -286,6 +286,7 @@ def study_scaling(
     options = options or ScalingOptions()
     remarks = Remarks()
     enough = [series for series in experiment.series if _has_enough(series, experiment, remarks)]
+    enough = _with_values_enough(enough, experiment, remarks)
     warnings = (*experiment.warnings, *remarks.sentences())
     if not enough:
         raise DataError(
@@ -444,3 +445,22 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
         f"model needs {LEAST_POINTS}; left out; {remedy}.",
     )
     return False
+
+
+def _with_values_enough(
+    series: Sequence[KernelSeries], experiment: Experiment, remarks: Remarks
+) -> list[KernelSeries]:
+    """Leave out series that lack values of a parameter of which others have enough."""
+    counts = [[np.unique(column).size for column in each.points.T] for each in series]
+    if len(experiment.parameters) == 1 or all(min(each) < LEAST_POINTS for each in counts):
+        return list(series)
+    for each, found in zip(series, counts, strict=True):
+        if min(found) < LEAST_POINTS:
+            parameter = experiment.parameters[int(np.argmin(found))]
+            remarks.add(
+                "series of too few values of a parameter",
+                f"{each.kernel} ({each.metric}) has {counted(min(found), 'value')} of {parameter}, "
+                f"and a model needs {LEAST_POINTS}; left out; measure at "
+                f"{LEAST_POINTS - min(found)} more.",
+            )
+    return [each for each, found in zip(series, counts, strict=True) if min(found) >= LEAST_POINTS]
