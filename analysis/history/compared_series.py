@@ -59,16 +59,17 @@ class ComparedSeries:
     )
 
     @property
+    def name_parts(self) -> list[str]:
+        """Machine, case and timer; where the two differ, both."""
+        return [
+            one if one == other else f"{one or '?'} | {other or '?'}"
+            for one, other in zip(key_of(self.first.name), key_of(self.second.name), strict=True)
+        ]
+
+    @property
     def name(self) -> str:
         """What is compared."""
-        mine, theirs = self.first.name, self.second.name
-        if mine == theirs:
-            return str(mine)
-        parts = [
-            one if one == other else f"{one or '?'} | {other or '?'}"
-            for one, other in zip(key_of(mine), key_of(theirs), strict=True)
-        ]
-        return ", ".join(part for part in parts if part)
+        return ", ".join(filter(None, self.name_parts))
 
     @property
     def level(self) -> float:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
     SeriesChange,
     group_changes,
     open_before,
@@ -24,7 +25,6 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
-from hindmost.analysis.readers.formats.run_history import LONGEST, MEAN
 from hindmost.analysis.runs.finding import MAX_SHOWN
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.overview import Judgement
@@ -94,7 +94,7 @@ def worst_change(study: HistoryStudy) -> str:
     seen = isinstance(change, ChangePoint) and not change.confirmed
     name, cause = worst.judged.series.name, worst.cause
     subject, why = named(name), "" if cause is None else f"; cause: {cause.text}"
-    if cause is not None and cause.subject and name.timer.endswith((LONGEST, MEAN)):
+    if cause is not None and cause.own and cause.subject:
         # A stretch has its name by its place, which the cause says with lines.
         subject, why = capital(cause.subject), ""
     return (
@@ -135,7 +135,7 @@ def judge_nights(study: HistoryStudy) -> Judgement:
 def history_conclusions(study: HistoryStudy) -> list[Stated]:
     """Return the changes of the last days, those of the highest timers only."""
     return [
-        of_change(finding, group.commits, study.since)
+        of_change(finding, group, study.since)
         for group in group_changes(study)
         for finding in group.findings
     ]
@@ -154,7 +154,7 @@ def no_change(study: HistoryStudy) -> str:
     return f"{'. '.join(words)}."
 
 
-def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
+def of_change(finding: SeriesChange, group: ChangeGroup, since: float) -> Stated:
     """Return what a change costs."""
     judged, change = finding.judged, finding.change
     series, delta = judged.series, change.after - change.before
@@ -169,7 +169,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
         quantity=named(series.name),
         text=f"{change_words(finding)}."
         f"{f' Cause: {finding.cause.text}.' if finding.cause is not None else ''}",
-        remedy=commits_to_inspect(commits),
+        remedy=f"Commits to inspect: {group.commits}." if group.commits else "",
         cost_s=delta if series.unit == "s" else 0.0,
         share=change.effect,
         relative=True,
@@ -178,11 +178,3 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
         basis=f"verdict {badge}; {p_words(change.p_anywhere, 1)}; {seen}",
         links=(Link(anchor=address_of(series.name), text="The series"),),
     )
-
-
-def commits_to_inspect(commits: str) -> str:
-    """Say which commits to inspect: of a range, those after its first one, as git means it."""
-    first, two_dots, _ = commits.partition("..")
-    if not commits:
-        return ""
-    return f"Commits to inspect: {commits}{f' (after {first})' if two_dots else ''}."

@@ -7,7 +7,7 @@ import pytest
 
 from hindmost.harness.attach import samples
 from hindmost.harness.attach.samples import StackNames
-from hindmost.harness.loops.names import Place
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.contexts import CallContexts, Module
 from hindmost.harness.runfile.samples import CodeStack, SampleKind
 
@@ -38,7 +38,7 @@ def kind_of(
         found: dict[int, tuple[Place, ...]] = {}
         for address in addresses:
             at = max(address // 64 - 1, 0)
-            found[address] = (Place(function=frames[at][1], file="a.c", line=at + 1),)
+            found[address] = (CodePlace(function=frames[at][1], file="a.c", line=at + 1),)
         return found
 
     monkeypatch.setattr(samples, "lines_of", lines_of)
