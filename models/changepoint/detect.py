@@ -67,8 +67,8 @@ def detect(
     ----------
     values : float array, shape (observation,), seconds
         Positive, in the order of time.
-    times : float array, shape (observation,), days, optional
-        Ascending; they date the results, and define the recent days.
+    times : float array, shape (observation,), optional
+        Ascending; they date the results, and define the recent days: in days, or another unit.
     nights : sequence, shape (observation,), optional
         Labels: all runs of a night count as one night for minimum lengths and for confirmation,
         but changes may lie between them. By default, every observation is a night.

@@ -163,7 +163,7 @@ class Verdicts:
     """The verdicts on the findings in a series.
 
     Times (``since``) are in the unit of `times`. A subclass with acknowledgements, or with another
-    unit of time, overrides `is_known`, `times` and `DAY`.
+    unit of time, overrides `is_known` and `DAY`.
 
     Attributes
     ----------

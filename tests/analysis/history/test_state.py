@@ -127,7 +127,7 @@ def test_a_late_night_moves_the_places_of_what_was_told(tmp_path: Path) -> None:
     first = after(gap, path)
     assert first.judged[0].detection.changes[0].index == STEP - 1
     study = after(full, path)
-    assert study.judged[0].log[0].changed * 86400.0 == full.times[STEP]
+    assert study.judged[0].log[0].changed == full.times[STEP]
     assert [event.kind for event in study.judged[0].log] == ["seen", "confirmed"]
 
 
