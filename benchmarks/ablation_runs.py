@@ -204,7 +204,8 @@ def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
     beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
     stretch = Stretch(
-        ends=(CallPlace(CodePlace("a")), CallPlace(CodePlace("b"))), work_s=work.sum()[None], wait_s=np.zeros(1),
+        ends=(CallPlace(CodePlace("a")), CallPlace(CodePlace("b"))),
+        work_s=work.sum()[None], wait_s=np.zeros(1),
         waited_for_s=np.zeros(1), beyond_s=beyond_s,
         quickest=QuickestWork.of(work[:, None]), begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip

@@ -38,8 +38,6 @@ from hindmost.analysis.readers.format import CaseResult
 from hindmost.analysis.readers.formats.run_history import (
     ITERATION,
     ITERATIONS,
-    LONGEST,
-    MEAN,
     RUN_HISTORY,
     SOLVE,
 )

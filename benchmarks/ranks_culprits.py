@@ -100,7 +100,9 @@ def print_culprits() -> None:
     for more in MORE:
         cells = []
         for kind in KINDS:
-            found = [(each.culprit, judged(each)) for each in (draw(kind, n, more) for n in range(RUNS))]
+            found = [
+                (each.culprit, judged(each)) for each in (draw(kind, n, more) for n in range(RUNS))
+            ]
             sure = [truth == one.rank for truth, one in found if one is not None and one.sure]
             doubted = sum(one is not None and not one.sure for _, one in found)
             right = sum(sure) if more else 0

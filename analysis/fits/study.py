@@ -53,6 +53,7 @@ class FitOptions:
     families: bool = False
     most_bodies: int | None = None
 
+
 KNOW_WAITS = ("max-plus", "max-plus-no-halo")
 """Models of who waits for whom: the others let all ranks meet in every iteration."""
 

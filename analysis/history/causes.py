@@ -148,9 +148,7 @@ class Sides:
             [known[at] for at in places] if known else [] for places in (self.before, self.after)
         )
         self.stretches = {
-            timer: each
-            for run in (*self.old, *self.new)
-            for timer, each in run.stretches.items()
+            timer: each for run in (*self.old, *self.new) for timer, each in run.stretches.items()
         }
 
     def values(self, timer: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -304,9 +302,7 @@ def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
 
 def stretches(sides: Sides) -> list[str]:
     """Return the timers of the stretches' longest work that are known on both sides."""
-    return [
-        timer for timer in sides.stretches if all(each.size for each in sides.values(timer))
-    ]
+    return [timer for timer in sides.stretches if all(each.size for each in sides.values(timer))]
 
 
 def one_factor(sides: Sides) -> float | None:

@@ -178,7 +178,9 @@ class ComparedSeries:
             if not change.confirmed:
                 words += "; not yet confirmed"
         if self.drift is not None:
-            words += f"; it drifts from {factor(self.drift['from'])}x to {factor(self.drift['to'])}x"
+            words += (
+                f"; it drifts from {factor(self.drift['from'])}x to {factor(self.drift['to'])}x"
+            )
         elif history.drifted_until is not None:
             words += f"; it drifted until {history.drifted_until}"
         left_out = len(outliers_of(history))

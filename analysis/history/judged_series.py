@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.models.changepoint import ChangePoint, Event
 from hindmost.models.changepoint.changes import WITHIN, Finding
@@ -38,8 +36,6 @@ class JudgedSeries(Verdicts):
     known: tuple[Acknowledgement, ...] = ()
     labels: tuple[str, ...]
     fell_silent: bool = False
-
-    DAY: ClassVar[float] = SECONDS_A_DAY
 
     def status(self, since: float) -> str:
         """Return the worst verdict after a time; what fell silent does not pass."""

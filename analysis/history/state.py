@@ -179,6 +179,7 @@ def judge_series(kept: KeptSeries, *, method: str) -> Detection | str:
         return detect(
             series.values,
             times=series.times,
+            day=SECONDS_A_DAY,
             nights=days_of(series.times),
             confirmed=confirmed,
             smaller_is_better=series.smaller_is_better,

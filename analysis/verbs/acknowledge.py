@@ -113,18 +113,21 @@ def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
                 f"{suggested(pattern, names)}"
             )
     noted = date.fromisoformat(note.date).toordinal()
-    found = []  # distance in days, and words
+    found = []  # distance in days, and the change
     for each in left:
         days = [date.fromisoformat(label[:10]).toordinal() for label in each.labels]
         found += [
-            (min(abs(days[place] - noted) for place in (one.index, one.last)), words_on(each, one))
+            (
+                min(abs(days[place] - noted) for place in (one.index, one.last)),
+                NightChange.of(study, each, one),
+            )
             for one in each.detection.findings
         ]
     where = f"{counted(len(left), 'matching series')}"
     if not found:
         return f"No change was found in the {where}; nothing was acknowledged."
     found.sort(key=lambda row: row[0])
-    near = "; ".join(words for _, words in found[:NEAREST])
+    near = "; ".join(change_sentence(one) for _, one in found[:NEAREST])
     return (
         f"No change in the {where} may lie on {note.date}; nothing was acknowledged. The nearest "
         f"are: {near}."

@@ -22,8 +22,8 @@ from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.inference import Ratio, ratio_of_samples
+from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
 from hindmost.text import counted

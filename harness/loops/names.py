@@ -56,7 +56,9 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, CodePl
     return found
 
 
-def of_function(place: CodePlace, before: Sequence[CodePlace], module: Module, address: int) -> CodePlace:
+def of_function(
+    place: CodePlace, before: Sequence[CodePlace], module: Module, address: int
+) -> CodePlace:
     """Return a place; its address alone if its symbol is that of an earlier function.
 
     Parameters

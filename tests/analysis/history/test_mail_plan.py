@@ -279,9 +279,7 @@ def refuted(folder: Path) -> tuple[HistoryStudy, MailRecord, float]:
     study = judge_history(read_history(paths))
     (judged,) = study.judged
     name, at = judged.series.name, float(judged.times[STEP])
-    event = Event(
-        kind=WITHDRAWN, time=at / DAY, changed=at / DAY, effect=0.25, reason="it is noise"
-    )
+    event = Event(kind=WITHDRAWN, time=at, changed=at, effect=0.25, reason="it is noise")
     item = MailedItem(
         kind="change",
         name=name,

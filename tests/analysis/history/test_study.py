@@ -49,7 +49,7 @@ def test_a_planted_slowdown_fails() -> None:
     (change,) = slow.detection.changes
     assert slow.labels[change.index] == day(STEP)
     assert change.effect_interval[0] < 0.2 < change.effect_interval[1]
-    assert NightChange(judged=slow, change=change).commits == [
+    assert NightChange.of(study, slow, change).commits == [
         f"Albany a{STEP - 1:03d}, Trilinos t0",
         f"Albany a{STEP:03d}, Trilinos t0",
     ]
