@@ -117,7 +117,7 @@ def test_parts_that_are_all_attached_are_one_program(ends: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("optimised", ["-O0", "-O2"])
 def test_a_tool_beside_the_recorder(optimised: str, ends: Path, tmp_path: Path) -> None:
-    """In front of it or behind it: both see all calls, also where the tool's wrapper jumps to PMPI."""
+    """In front or behind: both see all calls, also where the tool's wrapper jumps to PMPI."""
     tool = tmp_path / "tool.so"
     flags = ("-shared", "-fPIC", optimised)
     subprocess.run([current_stack().mpicc, *flags, "-o", tool, PROGRAMS / "tool.c"], check=True)
