@@ -18,7 +18,7 @@ from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
-from hindmost.analysis.runs.sampled import RunSamples, extra_work
+from hindmost.analysis.runs.sampled import RunSamples, extra_work, stretch_of_extra
 from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
 from hindmost.analysis.runs.stretches import (
     Stretch,
@@ -143,13 +143,14 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
         return replace(fact, waiting_shares=(waiting, waiting))
     samples = RunSamples.of(run) if stretches else None
-    work = work_in(stretches, quickest=culprit.quickest)
-    if samples is not None and culprit.processor:
-        work = [samples.time_in(stretch.contexts) for stretch in stretches]
-    stretch, where_share = place_of_extra(stretches, work, culprit.rank)
     extra = None
-    if samples is not None and stretch is not None:
-        extra = extra_work(run, samples, culprit, stretch)
+    if samples is None:
+        work = work_in(stretches, quickest=culprit.quickest)
+        stretch, where_share = place_of_extra(stretches, work, culprit.rank)
+    else:
+        stretch, where_share = stretch_of_extra(samples, stretches, culprit)
+        if stretch is not None:
+            extra = extra_work(run, samples, culprit, stretch, stretches)
     where = "" if stretch is None else str(stretch)
     activity, activity_share = activity_of_extra(run, culprit.ranks)
     if activity:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.stretches import Stretch
+from hindmost.analysis.runs.stretches import Stretch, place_of_extra, work_in
 from hindmost.analysis.show.facts import ExtraWork
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import CodePlace, SampleKind
@@ -91,8 +91,16 @@ class RunSamples:
             by_timer=sampling.get("mechanism") == "timer",
         )
 
-    def in_stretch(self, rank: int, contexts: Sequence[int]) -> Sampled:
-        """Return the samples of the threads that call MPI in the stretch after some contexts."""
+    def in_stretch(
+        self, rank: int, contexts: Sequence[int], loop: Sequence[int] = ()
+    ) -> Sampled:
+        """Return the samples of the threads that call MPI in the stretch after some contexts.
+
+        Parameters
+        ----------
+        loop : sequence of int
+            The contexts of all stretches.
+        """
         stacks = self.end.size
         here = (self.thread == 0) & (self.kind != SampleKind.MPI)
         here &= np.isin(self.context, contexts)
@@ -102,6 +110,8 @@ class RunSamples:
             for chosen in (here & mine, here & ~mine)
         )
         spent_s = self.time_in(contexts)
+        rest_s = self.time_in([context for context in loop if context not in contexts])
+        others_s, other_rest_s = (median_of_others(time_s)[rank] for time_s in (spent_s, rest_s))
         known = bool((spent_s > 0.0).all())
         if known and not self.by_timer:  # no samples are taken in the kernel
             taken = np.bincount(self.rank[here], self.count[here], spent_s.size)
@@ -114,11 +124,14 @@ class RunSamples:
             own=own,
             others=others,
             own_s=float(spent_s[rank]) if known else np.nan,
-            others_s=float(median_of_others(spent_s)[rank]) if known else np.nan,
+            others_s=float(others_s) if known else np.nan,
             ranks=len(self.context_s) - 1,
             end=self.end,
             place=self.place,
             function=self.functions,
+            slower=float(rest_s[rank] / other_rest_s - 1.0)
+            if known and other_rest_s >= (1.0 - WHOLE) * others_s
+            else np.nan,
             sure=SURE_BY_TIMER if self.by_timer else SURE,
         )
 
@@ -136,10 +149,12 @@ class RunSamples:
         )
 
 
-def extra_work(run: Run, samples: RunSamples, found: Culprit, stretch: Stretch) -> ExtraWork:
-    """Return what samples tell of a culprit's extra work in a stretch."""
-    rank = found.rank
-    here = samples.in_stretch(rank, stretch.contexts)
+def extra_work(
+    run: Run, samples: RunSamples, culprit: Culprit, stretch: Stretch, stretches: Sequence[Stretch]
+) -> ExtraWork:
+    """Return what samples tell of a culprit's extra work in a stretch, one of some."""
+    rank, loop = culprit.rank, contexts_in(stretches)
+    here = samples.in_stretch(rank, stretch.contexts, loop)
     answer = attribute(here)
     place = samples.places[answer.place] if answer.place >= 0 else None
     extra_s = stretch.work_s - median_of_others(stretch.work_s)
@@ -150,30 +165,64 @@ def extra_work(run: Run, samples: RunSamples, found: Culprit, stretch: Stretch) 
         extra_cpu_s=here.own_s - here.others_s,
         own_cpu_s=here.own_s,
         core_wait_s=float(run.variable("core_wait")[rank]) if run.has("core_wait") else np.nan,
-        same_core=is_same_core(samples, here, answer, rank, stretch),
+        same_core=is_same_core(samples, here, answer, rank, stretch, loop),
         run_s=run.solve_time_s,
-        by_processor=found.processor,
+        by_processor=culprit.processor,
         has_team=bool(((samples.rank == rank) & (samples.region[samples.stack] > 0)).any()),
     )
 
 
+def contexts_in(stretches: Sequence[Stretch]) -> list[int]:
+    """Return the contexts of all stretches."""
+    return sorted({context for stretch in stretches for context in stretch.contexts})
+
+
+def stretch_of_extra(
+    samples: RunSamples, stretches: Sequence[Stretch], culprit: Culprit
+) -> tuple[Stretch | None, float]:
+    """Return the stretch with most of a culprit's extra work, and its share of that.
+
+    See `place_of_extra`; the work is processor time where that makes it the culprit.
+    """
+    work = work_in(stretches, quickest=culprit.quickest)
+    if culprit.processor:
+        work = [samples.time_in(stretch.contexts) for stretch in stretches]
+    return place_of_extra(stretches, work, culprit.rank)
+
+
+def has_more_in_a_function(run: Run, culprit: Culprit, stretches: Sequence[Stretch]) -> bool:
+    """Tell whether samples name the function that has a culprit's extra processor time.
+
+    That is more work of the program, however little: a slower core is so in all functions.
+    """
+    samples = RunSamples.of(run)
+    if samples is None:
+        return False
+    most, _ = stretch_of_extra(samples, stretches, culprit)
+    return most is not None and extra_work(run, samples, culprit, most, stretches).decides
+
+
 def is_same_core(
-    samples: RunSamples, here: Sampled, found: Attribution, rank: int, stretch: Stretch
+    samples: RunSamples,
+    here: Sampled,
+    answer: Attribution,
+    rank: int,
+    stretch: Stretch,
+    loop: Sequence[int],
 ) -> bool:
     """Tell whether a rank is as quick as the others in what is not in the function.
 
     A slower core would take longer for all functions, in all stretches.
     """
-    if not np.isfinite(here.own_s + here.others_s) or found.function < 0:
+    if not np.isfinite(here.own_s + here.others_s) or answer.function < 0:
         return False
-    inside = np.isin(np.arange(samples.context_s.shape[1]), stretch.contexts)
-    rest_s = samples.context_s[:, ~inside].sum(axis=1)
+    rest_s = samples.time_in([context for context in loop if context not in stretch.contexts])
     others_s = float(median_of_others(rest_s)[rank])
-    within_s = here.others_s * (1.0 - found.usual)
+    within_s = here.others_s * (1.0 - answer.usual)
     extra_s = here.own_s - here.others_s
-    rest_extra_s = float(rest_s[rank]) - others_s + extra_s * (1.0 - min(found.share, 1.0))
-    in_function_s = here.others_s * found.usual
+    rest_extra_s = float(rest_s[rank]) - others_s + extra_s * (1.0 - min(answer.share, 1.0))
+    in_function_s = here.others_s * answer.usual
     if others_s + within_s < (1.0 - WHOLE) * here.others_s:
         return False
-    excess = extra_s * found.share / max(in_function_s, 1e-300)
+    excess = extra_s * answer.share / max(in_function_s, 1e-300)
     return rest_extra_s / (others_s + within_s) < ALIKE * excess

@@ -20,6 +20,10 @@ SURE, SURE_BY_TIMER = 4.0, 5.0
 """Standard deviations from which on it is named; timers of the kernel's tick beat with programs."""
 INTERVAL = 2.0
 """Half the width of intervals, in standard deviations."""
+POWER = 1.645
+"""Standard deviations beyond these with which samples suffice in 95 % of runs."""
+CORE = 0.5
+"""Part of the extra time from which on a slower core is its likely cause."""
 FEW = 5
 """Samples below which a function is no candidate."""
 WHOLE, PART = 0.9, 0.1
@@ -45,6 +49,9 @@ class Sampled:
         The stacks one after the other, each from the innermost place on.
     function : int64 array, shape (place,)
         The function of each place, from 0.
+    slower : float
+        How much longer, as a share, all else takes that the rank does; NaN where it does little
+        else. A slower core takes as much longer in the stretch, in all of its functions.
     sure : float
         Standard deviations from which on a function is named.
     """
@@ -57,6 +64,7 @@ class Sampled:
     end: NDArray[np.int64]
     place: NDArray[np.int64]
     function: NDArray[np.int64]
+    slower: float = np.nan
     sure: float = SURE
 
 
@@ -75,11 +83,11 @@ class Attribution:
     usual : float
         The function's share of the others' time in the stretch.
     is_alike : bool
-        Whether it is nearly all of the stretch, and parts of it have more time as well.
+        Whether other functions may have as much more, each by its usual time.
     samples : int
         Of the rank in the stretch.
     needed : int
-        Samples of the rank that would do.
+        Samples of the rank that would do in 95 % of runs.
     sure : bool
         Whether there are enough.
     """
@@ -128,18 +136,25 @@ def attribute(samples: Sampled) -> Attribution:
     most = min(float(share[candidates].max()), 1.0)
     if most <= 0.0:
         return Attribution(samples=own)
-    # Chance may take from a function's share what it needs to be named; its callers are sure then.
-    margin = np.where(share >= samples.sure * deviation, deviation, 0.0)
-    holding = candidates[(share + margin)[candidates] >= NAMED * most]
-    chosen = int(holding[np.argmin(mean_depth[holding])])
     usual = theirs / max(others, 1)
+    # On a slower core each function has the share of the extra time that it has of the time.
+    explained = explained_by_core(samples)
+    by_core = usual * (1.0 if np.isnan(explained) else explained)
+    distinct = (usual >= WHOLE) | (share - by_core >= INTERVAL * deviation)
+    # Chance may take from a function's share what it needs to be named; its callers are sure then.
+    margin = np.where(share >= samples.sure * deviation, INTERVAL * deviation, 0.0)
+    possible = distinct | (not explained > CORE)
+    holding = candidates[((share + margin >= NAMED * most) & possible)[candidates]]
+    if not holding.size:
+        return Attribution(samples=own)
+    chosen = int(holding[np.argmin(mean_depth[holding])])
     inner = candidates[mean_depth[candidates] < mean_depth[chosen]]
     inner = inner[(usual[inner] >= PART) & (usual[inner] < WHOLE)]
     is_alike = bool(usual[chosen] >= WHOLE and inner.size)
     if is_alike:
         best = int(inner[share[inner].argmax()])
-        if share[best] + INTERVAL * deviation[best] >= NAMED * most:  # it may have all of it
-            chosen, is_alike = best, False
+        if possible[best] and share[best] + INTERVAL * deviation[best] >= NAMED * most:
+            chosen, is_alike = best, False  # it may have all of it
     in_it = functions == chosen
     at, which = np.unique(places[in_it], return_inverse=True)
     of_place = [
@@ -147,7 +162,11 @@ def attribute(samples: Sampled) -> Attribution:
         for values in (samples.own, samples.others)
     ]
     of_lines, _ = shares(samples, *of_place)
-    needed = int(np.ceil(own * min((samples.sure * float(deviation[chosen])) ** 2, 1e6)))
+    reach = max(
+        samples.sure + POWER,
+        0.0 if usual[chosen] >= WHOLE else (INTERVAL + POWER) / (1.0 - float(by_core[chosen])),
+    )
+    needed = int(np.ceil(own * min((reach * float(deviation[chosen])) ** 2, 1e6)))
     return Attribution(
         function=chosen,
         place=int(at[of_lines.argmax()]),
@@ -157,8 +176,19 @@ def attribute(samples: Sampled) -> Attribution:
         is_alike=is_alike,
         samples=own,
         needed=max(needed, 1),
-        sure=bool(share[chosen] >= samples.sure * deviation[chosen]),
+        sure=bool(distinct[chosen] and share[chosen] >= samples.sure * deviation[chosen]),
     )
+
+
+def explained_by_core(samples: Sampled) -> float:
+    """Return the part of the extra time that a core explains on which all else takes longer, too.
+
+    NaN where that is not known.
+    """
+    ours, theirs = samples.own_s, samples.others_s
+    if not np.isfinite(ours + theirs):
+        ours, theirs = float(samples.own.sum()), float(samples.others.sum()) / max(samples.ranks, 1)
+    return float(np.clip(samples.slower * theirs / max(ours - theirs, 1e-300), 0.0, 1.0))
 
 
 def shares(
