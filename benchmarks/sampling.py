@@ -48,7 +48,7 @@ PARTS = (0.1, 1 / 3, 0.6)
 STRETCH = 0.7
 """Of a step that lies in the stretch of the function."""
 LINES = 3
-DRAWS, CLEAN_DRAWS = 300, 1000
+DRAWS = 1000
 RATE = 1000
 RUNS, CLEAN = 10, 100
 BESIDE = 0.3
@@ -68,7 +68,10 @@ class Outcomes:
 
 
 def drawn(random: np.random.Generator, part: float, extra: float, samples: int) -> Attribution:
-    """Attribute samples of one program; function 0 has the extra work, in its line 0."""
+    """Attribute samples of one program; function 0 has the extra work, in its line 0.
+
+    Nothing is attributed where the rank has no straggler's extra time.
+    """
     others = int(random.integers(2, 30))
     usual = np.append(part, (STRETCH - part) * random.dirichlet(np.ones(others)))
     own = usual * (1.0 + 0.005 * random.standard_normal(usual.size))
@@ -77,6 +80,8 @@ def drawn(random: np.random.Generator, part: float, extra: float, samples: int) 
     theirs = usual[:, None] * of_lines
     mine = core * own[:, None] * of_lines
     mine[0, 0] += extra
+    if mine.sum() - theirs.sum() <= COSTS:
+        return Attribution()
     # Places: lines of functions, the lines of the step that call them, and one of main.
     count = usual.size
     lines = np.arange(count * LINES)
@@ -93,9 +98,15 @@ def drawn(random: np.random.Generator, part: float, extra: float, samples: int) 
             end=3 * np.arange(1, lines.size + 1),
             place=stacks.ravel(),
             function=function,
-            slower=core - 1.0 + 0.002 * random.standard_normal(),
+            rest_s=(1.0 - STRETCH) * core * (1.0 + 0.005 * random.standard_normal()),
+            others_rest_s=1.0 - STRETCH,
         )
     )
+
+
+def is_named(answer: Attribution) -> bool:
+    """Tell whether a function is named as the one with more work."""
+    return answer.sure and not answer.is_alike and answer.same_core
 
 
 def drawn_rows() -> None:
@@ -104,26 +115,26 @@ def drawn_rows() -> None:
     for extra, samples in ROWS:
         for part in PARTS:
             found = [drawn(random, part, extra, samples) for _ in range(DRAWS)]
-            named = [answer for answer in found if answer.sure and not answer.is_alike]
+            named = [answer for answer in found if is_named(answer)]
             right = sum((answer.function, answer.place) == (0, 0) for answer in named)
             wrong = sum(answer.function != 0 for answer in named)
             outcomes = Outcomes(right=right, wrong=wrong, runs=DRAWS)
             say(f"drawn {extra:5.0%} of a step in a part of {part:4.0%} {samples:7,}: {outcomes}")
     for samples in (1500, 6000, 30_000):
-        found = [drawn(random, float(random.choice(PARTS)), 0.0, samples) for _ in range(CLEAN_DRAWS)]
-        wrong = sum(answer.sure and not answer.is_alike for answer in found)
-        say(f"drawn, clean {samples:7,}: {wrong} of {CLEAN_DRAWS} named")
+        found = [drawn(random, float(random.choice(PARTS)), 0.0, samples) for _ in range(DRAWS)]
+        wrong = sum(map(is_named, found))
+        say(f"drawn, clean {samples:7,}: {wrong} of {DRAWS} named")
     extra, samples = TEAM
     for more in (extra, 0.0):
         right = wrong = 0
-        for _ in range(CLEAN_DRAWS):
+        for _ in range(DRAWS):
             work = random.poisson(samples * np.array([[0.3, PARTS[1]], [0.3, PARTS[1] + more]]))
             team = TeamWork(threads=np.arange(2), work=work, serial=0)
             imbalance = team.imbalance(comparisons=2 * work.size)
             named_right = imbalance is not None and (imbalance.region, imbalance.thread) == (1, 1)
             right += more > 0.0 and named_right
             wrong += imbalance is not None and not (more > 0.0 and named_right)
-        outcomes = Outcomes(right=right, wrong=wrong, runs=CLEAN_DRAWS)
+        outcomes = Outcomes(right=right, wrong=wrong, runs=DRAWS)
         say(f"drawn thread, {more:4.0%} of a step {samples:7,}: {outcomes}")
 
 
@@ -160,7 +171,7 @@ def judged(run: Run, line: int, *, is_team: bool) -> Counter[str]:
     stretch = stretches[int(more_s.argmax())]
     answer = attribute(samples.in_stretch(1, stretch.contexts, contexts_in(stretches)))
     costs = more_s.sum() > COSTS * spent_s[:, 0].sum()
-    named = answer.sure and not answer.is_alike and costs
+    named = is_named(answer) and costs
     place = str(samples.places[answer.place]) if answer.place >= 0 else ""
     is_right = place == f"heavy (sampled.c:{line})"
     shown = [

@@ -9,7 +9,7 @@ an iteration's time, z standard deviations need about N = z^2 (2 s + e) / e^2 sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ INTERVAL = 2.0
 POWER = 1.645
 """Standard deviations beyond these with which samples suffice in 95 % of runs."""
 CORE = 0.5
-"""Part of the extra time from which on a slower core is its likely cause."""
+"""Part of the extra time, and of the excess in a function that all else has, from which on a slower
+core is the likely cause."""
 FEW = 5
 """Samples below which a function is no candidate."""
 WHOLE, PART = 0.9, 0.1
@@ -41,7 +42,7 @@ class Sampled:
     own_s, others_s : float
         Exact processor time of the rank, and that of one other rank (the median); NaN where they
         are not known.
-    ranks : int
+    ranks : float
         How many others there are.
     end : int64 array, shape (stack,)
         Where the places of each stack end in `place`; those of the next begin there.
@@ -49,9 +50,9 @@ class Sampled:
         The stacks one after the other, each from the innermost place on.
     function : int64 array, shape (place,)
         The function of each place, from 0.
-    slower : float
-        How much longer, as a share, all else takes that the rank does; NaN where it does little
-        else. A slower core takes as much longer in the stretch, in all of its functions.
+    rest_s, others_rest_s : float
+        The same of all else that the ranks do between calls. A slower core takes longer for that,
+        too, and for all functions of the stretch.
     sure : float
         Standard deviations from which on a function is named.
     """
@@ -60,11 +61,12 @@ class Sampled:
     others: NDArray[np.int64]
     own_s: float
     others_s: float
-    ranks: int
+    ranks: float
     end: NDArray[np.int64]
     place: NDArray[np.int64]
     function: NDArray[np.int64]
-    slower: float = np.nan
+    rest_s: float = np.nan
+    others_rest_s: float = np.nan
     sure: float = SURE
 
 
@@ -84,6 +86,8 @@ class Attribution:
         The function's share of the others' time in the stretch.
     is_alike : bool
         Whether other functions may have as much more, each by its usual time.
+    same_core : bool
+        Whether what else the rank does takes as long as on the others: its core is not slower.
     samples : int
         Of the rank in the stretch.
     needed : int
@@ -98,6 +102,7 @@ class Attribution:
     deviation: float = np.inf
     usual: float = 0.0
     is_alike: bool = False
+    same_core: bool = False
     samples: int = 0
     needed: int = 0
     sure: bool = False
@@ -167,7 +172,7 @@ def attribute(samples: Sampled) -> Attribution:
         0.0 if usual[chosen] >= WHOLE else (INTERVAL + POWER) / (1.0 - float(by_core[chosen])),
     )
     needed = int(np.ceil(own * min((reach * float(deviation[chosen])) ** 2, 1e6)))
-    return Attribution(
+    answer = Attribution(
         function=chosen,
         place=int(at[of_lines.argmax()]),
         share=float(share[chosen]),
@@ -178,17 +183,32 @@ def attribute(samples: Sampled) -> Attribution:
         needed=max(needed, 1),
         sure=bool(distinct[chosen] and share[chosen] >= samples.sure * deviation[chosen]),
     )
+    return replace(answer, same_core=is_same_core(samples, answer))
 
 
 def explained_by_core(samples: Sampled) -> float:
     """Return the part of the extra time that a core explains on which all else takes longer, too.
 
-    NaN where that is not known.
+    NaN where that is not known, or the ranks do little else.
     """
-    ours, theirs = samples.own_s, samples.others_s
-    if not np.isfinite(ours + theirs):
-        ours, theirs = float(samples.own.sum()), float(samples.others.sum()) / max(samples.ranks, 1)
-    return float(np.clip(samples.slower * theirs / max(ours - theirs, 1e-300), 0.0, 1.0))
+    extra_s = samples.own_s - samples.others_s
+    if not samples.others_rest_s >= (1.0 - WHOLE) * samples.others_s:
+        return np.nan
+    slower = samples.rest_s / samples.others_rest_s - 1.0
+    return float(np.clip(slower * samples.others_s / max(extra_s, 1e-300), 0.0, 1.0))
+
+
+def is_same_core(samples: Sampled, found: Attribution) -> bool:
+    """Tell whether a rank is as quick as the others in what is not in the function."""
+    extra_s = samples.own_s - samples.others_s
+    within_s = samples.others_s * (1.0 - found.usual)
+    rest_s = samples.others_rest_s + within_s
+    if not rest_s >= (1.0 - WHOLE) * samples.others_s:  # little, or not known
+        return False
+    rest_extra_s = samples.rest_s - samples.others_rest_s
+    rest_extra_s += extra_s * (1.0 - min(found.share, 1.0))
+    excess = extra_s * found.share / max(samples.others_s * found.usual, 1e-300)
+    return bool(rest_extra_s / rest_s < CORE * excess)
 
 
 def shares(
@@ -216,10 +236,9 @@ def shares(
         )
         deviation = np.sqrt(of_own + of_others)
     else:
-        ranks = max(samples.ranks, 1)
-        extra = own - others / ranks
-        parts = mine - theirs / ranks
-        deviation = np.sqrt(mine + theirs / ranks**2 + 1.0)
+        extra = own - others / samples.ranks
+        parts = mine - theirs / samples.ranks
+        deviation = np.sqrt(mine + theirs / samples.ranks**2 + 1.0)
     if not extra > 0.0:
         nothing = np.zeros(mine.size)
         return nothing, np.full(mine.size, np.inf)
