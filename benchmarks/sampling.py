@@ -10,7 +10,7 @@ each function by 0.5 %. *Thread*: an OpenMP region whose second thread has more.
 
 Real: `tests/programs/sampled.c` on two ranks, as many steps as give the samples, RUNS of each row
 and CLEAN without extra work, of which three in ten run beside two other jobs. *Shown* are runs in
-which `show` names rank 1, the function and more work as its cause.
+which `show` names rank 1, the function and more work as its cause; *wrong* of them is any other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.ablation import say
 
 import hindmost
 from hindmost.analysis.runs.run_facts import facts_of
-from hindmost.analysis.runs.sampled import RunSamples, contexts_in
+from hindmost.analysis.runs.sampled import RunSamples, contexts_in, processor_times
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.show.facts import UnequalThreads, UnequalWork
 from hindmost.harness.runfile.reader import Run
@@ -164,26 +164,26 @@ def judged(run: Run, line: int, *, is_team: bool) -> Counter[str]:
     facts = facts_of(run)
     if is_team:
         named = [fact for fact in facts if isinstance(fact, UnequalThreads) and fact.imbalance]
-        right = any(fact.subject == "rank 1" and f"sampled.c:{line}" in fact.where for fact in named)
+        right = any(
+            fact.subject == "rank 1" and f"sampled.c:{line}" in fact.where for fact in named
+        )
         return Counter(right=right, wrong=bool(named) and not right, shown=right)
-    spent_s = np.array([samples.time_in(stretch.contexts) for stretch in stretches])
+    spent_s = np.array(processor_times(samples, stretches))
     more_s = spent_s[:, 1] - spent_s[:, 0]
     stretch = stretches[int(more_s.argmax())]
     answer = attribute(samples.in_stretch(1, stretch.contexts, contexts_in(stretches)))
-    costs = more_s.sum() > COSTS * spent_s[:, 0].sum()
-    named = is_named(answer) and costs
     place = str(samples.places[answer.place]) if answer.place >= 0 else ""
-    is_right = place == f"heavy (sampled.c:{line})"
+    expected = f"heavy (sampled.c:{line})"
     shown = [
-        fact.extra.place
+        (fact.culprit.rank, fact.extra.place)
         for fact in facts
         if isinstance(fact, UnequalWork) and fact.culprit is not None and fact.culprit.sure
-        if fact.culprit.rank == 1 and fact.extra is not None and fact.extra.decides
+        if fact.extra is not None and fact.extra.decides
     ]
     return Counter(
-        right=named and is_right,
-        wrong=named and not is_right,
-        shown=place in shown and is_right,
+        right=is_named(answer) and place == expected,
+        wrong=bool(shown) and shown != [(1, expected)],
+        shown=shown == [(1, expected)],
     )
 
 

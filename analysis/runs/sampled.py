@@ -15,7 +15,6 @@ from hindmost.harness.runfile.samples import LOOK_S, CodePlace, IterationPart, S
 from hindmost.models.ranks.attribution import (
     SURE,
     SURE_BY_TIMER,
-    Attribution,
     Sampled,
     attribute,
 )
@@ -243,6 +242,7 @@ def extra_work(
         blocked=samples.blocked_in(rank, stretch.contexts, idle_s) if idle_s > 0.0 else "",
         run_s=run.solve_time_s,
         by_processor=culprit.processor,
+        disturbed=culprit.undisturbed,
         has_team=bool(((samples.rank == rank) & (samples.region[samples.stack] > 0)).any()),
     )
 
@@ -261,8 +261,20 @@ def stretch_of_extra(
     """
     work = work_in(stretches, quickest=culprit.quickest)
     if culprit.processor:
-        work = [samples.time_in(stretch.contexts) for stretch in stretches]
+        work = processor_times(samples, stretches)
     return place_of_extra(stretches, work, culprit.rank)
+
+
+def processor_times(samples: RunSamples, stretches: Sequence[Stretch]) -> list[NDArray[np.float64]]:
+    """Return the processor time in each stretch: float64 arrays, shape (rank,), seconds.
+
+    That after a call that begins several stretches is divided as their work is.
+    """
+    work_s = np.zeros(samples.context_s.shape)
+    for stretch in stretches:
+        work_s[:, stretch.contexts] += stretch.work_s[:, None]
+    a_second = samples.context_s / np.maximum(work_s, 1e-300)
+    return [stretch.work_s * a_second[:, stretch.contexts].sum(axis=1) for stretch in stretches]
 
 
 def has_more_in_a_function(run: Run, culprit: Culprit, stretches: Sequence[Stretch]) -> bool:

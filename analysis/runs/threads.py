@@ -15,7 +15,7 @@ from hindmost.analysis.show.facts import Fact, Stated, UnequalThreads
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import SURE, SURE_BY_TIMER
-from hindmost.models.ranks.teams import TeamImbalance, TeamWork
+from hindmost.models.ranks.teams import TeamWork
 from hindmost.text import capital, counted, percent, seconds
 
 

@@ -109,7 +109,7 @@ def ink_on(colour: str) -> str:
 def draw_boxes(boxes: Boxes, axes: Axes) -> Axes:
     """Draw on matplotlib's axes and return them."""
     inches = size_inches(axes)[0] / boxes.end
-    size = float(axes.xaxis.label.get_size())
+    size = float(axes.xaxis.label.get_fontsize())
     for row, begin, width, text, colour, large in zip(
         boxes.row, boxes.begin, boxes.width, boxes.text, boxes.colour, boxes.large, strict=True
     ):

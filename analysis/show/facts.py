@@ -197,6 +197,8 @@ class ExtraWork:
         Time of the run.
     by_processor : bool
         Whether the extra work is processor time.
+    disturbed : bool
+        Whether other work ran on its core, which then may be slower for a function alone.
     has_team : bool
         Whether other threads work with the one that calls MPI.
     """
@@ -210,6 +212,7 @@ class ExtraWork:
     blocked: str = ""
     run_s: float
     by_processor: bool
+    disturbed: bool = False
     has_team: bool = False
 
     @property
@@ -218,10 +221,15 @@ class ExtraWork:
         return self.by_processor or not self.extra_cpu_s < EXPLAINS * self.extra_s
 
     @property
+    def same_core(self) -> bool:
+        """Whether its core is not slower."""
+        return self.attribution.same_core and not self.disturbed
+
+    @property
     def decides(self) -> bool:
         """Whether it is more work of a function, and not a slower core."""
         found = self.attribution
-        return self.is_busy and found.sure and not found.is_alike and found.same_core
+        return self.is_busy and found.sure and not found.is_alike and self.same_core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -294,7 +294,7 @@ def on_function(extra: ExtraWork) -> list[Sentence]:
         return [Sentence(f"All functions in {extra.place} take longer there.")]
     share = share_words(found)
     said = [Sentence(f"{share} of its extra processor time there is spent in {extra.place}.")]
-    if found.same_core:
+    if extra.same_core:
         said.append(
             Sentence(
                 "What else the rank does takes no longer than on the others, so its core is not "

@@ -36,7 +36,7 @@ HEAD = struct.Struct("<qqII")
 in nanoseconds, the thread's number, and the samples for which there was no room."""
 GAP = 0xFFFF
 """In place of a pair: so many times 2^16 microseconds pass."""
-IN_MPI, LAST, BLOCKED = 1, 4, 8
+DURING_MPI, LAST, BLOCKED = 1, 4, 8
 """Flags of a pair: in a call of MPI; where a thread stood when a signal ended the program; where
 the thread that calls MPI was blocked in the system, outside of it."""
 WAITS = {
@@ -204,7 +204,9 @@ def samples_of(
             inside |= (thread.time_ns >= begin_ns) & (thread.time_ns < end_ns)
         inside &= thread.pair < pairs.size
         part = parts_at(clock.since_zero(thread.time_ns[inside]), bodies, slow)
-        which, counts = np.unique(thread.pair[inside] * len(IterationPart) + part, return_counts=True)
+        which, counts = np.unique(
+            thread.pair[inside] * len(IterationPart) + part, return_counts=True
+        )
         found.append(np.stack([np.full(which.size, number), which, counts]))
     thread_of, which, count = np.concatenate([np.zeros((3, 0), np.int64), *found], axis=1)
     pair_of, part_of = np.divmod(which, len(IterationPart))
@@ -215,7 +217,7 @@ def samples_of(
     used, stack = np.unique(chain, return_inverse=True)
     named = names.of(contexts, used)
     kind = np.array([each[1] for each in named], np.uint8)[stack]
-    kind[(pairs["flags"][pair_of] & IN_MPI) > 0] = SampleKind.MPI
+    kind[(pairs["flags"][pair_of] & DURING_MPI) > 0] = SampleKind.MPI
     kind[(pairs["flags"][pair_of] & BLOCKED) > 0] = SampleKind.BLOCKED
     return RankSamples(
         period_s=sampler.period_ns * NS if sampler.mechanism != "none" else 0.0,
@@ -281,7 +283,7 @@ def where_threads_stood(raw: RawRank) -> tuple[str, ...]:
         if not last.size:
             continue
         pair = last[-1]
-        if pair["flags"] & IN_MPI or pair["chain"] >= contexts.count:
+        if pair["flags"] & DURING_MPI or pair["chain"] >= contexts.count:
             continue
         place = StackNames().standing(contexts, int(pair["chain"]))
         if place:

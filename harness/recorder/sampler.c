@@ -566,7 +566,7 @@ static void *watch_blocked(void *unused) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     nanosleep(&(struct timespec){0, (long)(WATCH_NS * 3 / 4 + random % (WATCH_NS / 2))}, NULL);
     if (sampling && !__atomic_load_n(&notes_last, __ATOMIC_ACQUIRE) && __atomic_load_n(&open_call, __ATOMIC_RELAXED) < 0)
-      keep_blocked(blocked_thread, recorded_thread, recorded->stack_end, SAMPLE_BLOCKED);
+      keep_blocked(blocked_thread, recorded->tid, recorded->stack_end, SAMPLE_BLOCKED);
   }
   return unused;
 }
@@ -577,12 +577,13 @@ static void begin_watching(void) {
   pthread_t watcher;
   sigset_t all, before;
   struct sampled_thread *free_one = NULL;
+  if (this_thread != &sampled->threads[0]) return;
   for (int i = 1; i < SAMPLED_THREADS && !free_one; i++) {
     int expected = THREAD_FREE;
     if (atomic_compare_exchange_strong(&sampled->threads[i].state, &expected, THREAD_WATCHED)) free_one = &sampled->threads[i];
   }
-  if (!free_one || sampled->threads[0].tid != recorded_thread) return;
-  free_one->tid = recorded_thread, free_one->number = 0, free_one->event = -1;
+  if (!free_one) return;
+  free_one->tid = this_thread->tid, free_one->number = 0, free_one->event = -1;
   blocked_thread = free_one;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);

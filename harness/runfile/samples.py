@@ -25,7 +25,7 @@ class SampleKind(IntEnum):
     UNKNOWN = 3
     """No function is known."""
     BLOCKED = 4
-    """It was blocked in the system, outside of MPI: each is `LOOK_S` of time, not of a processor."""
+    """It was blocked in the system, outside of MPI: each is `LOOK_S`, and no processor time."""
 
 
 class IterationPart(IntEnum):

@@ -130,26 +130,29 @@ def flame(
         inner = sum(width(inner) for inner in call.calls.values())
         return max(call.own * scale_s[0], call.others * scale_s[1], inner)
 
-    def place(calls: dict[tuple[str, str], Call], row: int, left: float) -> None:
+    def put(calls: dict[tuple[str, str], Call], row: int, left: float) -> None:
         for name, call in sorted(calls.items(), key=lambda pair: -width(pair[1])):
             drawn.append((row, left, width(call), name, call))
-            place(call.calls, row + 1, left)
+            put(call.calls, row + 1, left)
             left += width(call)
 
-    place(root.calls, 0, 0.0)
+    put(root.calls, 0, 0.0)
     end = max((left + wide for _, left, wide, _, _ in drawn), default=0.0)
     drawn = [box for box in drawn if box[2] >= NARROW * end]
     if not drawn:
         raise UsageError(f"{title}: no function is known.")
     calls = [call for *_, call in drawn]
-    mine, theirs = (np.array(counts, np.float64) for counts in zip(*((c.own, c.others) for c in calls), strict=True))
+    mine, theirs = (
+        np.array(counts, np.float64)
+        for counts in zip(*((c.own, c.others) for c in calls), strict=True)
+    )
     share, deviation = shares(here, mine, theirs)
     most = max(float(np.abs(share).max()), 1e-300)
     differs = np.abs(share) >= INTERVAL * deviation
     inner_s = np.array([sum(width(inner) for inner in call.calls.values()) for call in calls])
     wide = np.array([box[2] for box in drawn])
     text, detail = [], []
-    for (_, _, _, (function, file), call), own, others in zip(drawn, mine, theirs, strict=True):
+    for (_, _, _, (function, file), _), own, others in zip(drawn, mine, theirs, strict=True):
         is_named = named is not None and (function, file) == (named.function, named.file)
         text.append(str(named) if is_named else function)
         line = f" ({file})" if file else ""
@@ -165,9 +168,15 @@ def flame(
         width=wide,
         text=tuple(text),
         detail=tuple(detail),
-        colour=tuple(tone(part if sure else 0.0) for part, sure in zip(share / most, differs, strict=True)),
+        colour=tuple(
+            tone(part if sure else 0.0) for part, sure in zip(share / most, differs, strict=True)
+        ),
         large=inner_s < 0.5 * wide,
-        legend=((MORE, f"more on rank {rank}"), (SAME, "no difference beyond chance"), (LESS, "less")),
+        legend=(
+            (MORE, f"more on rank {rank}"),
+            (SAME, "no difference beyond chance"),
+            (LESS, "less"),
+        ),
     )
 
 
@@ -190,7 +199,10 @@ def make_threads(run: Run, choice: FigureChoice) -> Boxes:
         raise UsageError(f"{run.path}: no other thread of rank {rank} has samples.")
     before, work_s, call_s = mean_iteration(run, rank)
     begin_s = np.append(0.0, np.cumsum(work_s + call_s))[:-1]
-    kinds = {SampleKind.WORK: (FILLS[2], "work"), SampleKind.OPENMP: (FILLS[5], "waits for threads")}
+    kinds = {
+        SampleKind.WORK: (FILLS[2], "work"),
+        SampleKind.OPENMP: (FILLS[5], "waits for threads"),
+    }
     boxes: list[tuple[int, float, float, str, str]] = []
     for lane, thread in enumerate(threads):
         for context in np.unique(before):

@@ -74,6 +74,7 @@ def test_a_function_is_named_with_its_interval() -> None:
     other = replace(FOUND, attribution=replace(FOUND.attribution, same_core=False))
     assert said(other).endswith(WORK_OR_CORE)
     assert not other.decides
+    assert not replace(FOUND, disturbed=True).decides
 
 
 def test_few_samples_name_nothing_and_tell_how_many_are_needed() -> None:
