@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.stretches import Stretch, place_of_extra, work_in
 from hindmost.analysis.show.facts import ExtraWork, InFunction
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
-from hindmost.harness.runfile.samples import LOOK_S, CodePlace, IterationPart, SampleKind
+from hindmost.harness.runfile.samples import LOOK_S, IterationPart, SampleKind
 from hindmost.models.ranks.attribution import (
     SURE,
     SURE_BY_TIMER,

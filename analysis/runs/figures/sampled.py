@@ -17,8 +17,9 @@ from hindmost.analysis.show.boxes import LESS, MORE, SAME, Boxes, tone
 from hindmost.analysis.show.chart import Quantity
 from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
-from hindmost.harness.runfile.samples import CodePlace, SampleKind
+from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import INTERVAL, Sampled, attribute, shares
 from hindmost.text import seconds
 

@@ -18,9 +18,9 @@ from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import (
-    CodePlace,
     CodeStack,
     RankSamples,
     SampleKind,
