@@ -121,6 +121,9 @@ def flame(
             call.others += counts[1]
         if call is not root:
             call.lines[code] += counts[0]
+    only = root
+    while len(only.calls) == 1:  # callers of callers of all of it say nothing
+        root, (only,) = only, only.calls.values()
     scale_s = [
         time_s / max(int(counts.sum()), 1)
         for time_s, counts in zip(whole_s, (here.own, here.others), strict=True)
