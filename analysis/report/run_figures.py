@@ -123,7 +123,7 @@ RUN_FIGURES = (
     RunFigure(
         name="flame",
         heading="Functions of the slowest rank's extra work",
-        summary="functions between two calls of the straggler and of the others (attach --sample)",
+        summary="functions of the straggler against those of the others (attach --sample)",
         caption="Processor time between the two calls of MPI where the straggler has most extra "
         "work, by function: those that call others are below them. Red functions take longer on "
         "it than on the others, blue ones less long; grey ones do not differ more than by chance.",
@@ -132,7 +132,7 @@ RUN_FIGURES = (
     RunFigure(
         name="threads",
         heading="Threads in an iteration",
-        summary="work and waiting of the threads of a rank in an iteration (attach --sample)",
+        summary="threads of a rank in an iteration: work, waiting (attach --sample)",
         caption="The mean iteration of a rank: processor time of its threads between calls of MPI, "
         "from samples. Where a lane is empty, the thread has no core or sleeps.",
         make=make_threads,
