@@ -341,12 +341,15 @@ class GrowingWork(Fact):
 
     Attributes
     ----------
+    ranks : tuple of int
+        The numbers of those on which it grows.
     begin_s, end_s : float
         Median work of an iteration, of the first and of the last third.
     perhaps : bool
         Whether a disturbance may be why.
     """
 
+    ranks: tuple[int, ...]
     begin_s: float
     end_s: float
     perhaps: bool = False

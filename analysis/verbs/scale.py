@@ -230,11 +230,11 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         noise_lines,
         scaling_table,
     )
-    from hindmost.analysis.show.terminal import table_width
+    from hindmost.analysis.show.terminal import print_table
 
     for metric in study.metrics:
         standings = metric.at_target(metric.order[:top])
-        write_lines(*scaling_table(metric, standings, width=table_width()))
+        print_table(scaling_table(metric, standings))
         if len(metric) > top:
             write_lines(
                 f"{counted(len(metric) - top, 'more kernel')}: --top {len(metric)} shows all."

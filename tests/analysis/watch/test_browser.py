@@ -50,15 +50,15 @@ def test_rank_and_share_are_told_where_the_pointer_is(browser: Browser, tmp_path
     with WatchServer(feed.path) as server:
         browser.open(server.address(), f"{FRAMES} === 4")
         x, y, height = browser.evaluate(
-            "(() => { const chart = document.querySelector('#ranks canvas');"
+            "(() => { const chart = document.querySelector('#chart-1 canvas');"
             "chart.scrollIntoView(); const box = chart.getBoundingClientRect();"
             "return [box.x + box.width / 2, box.y, box.height]; })()"
         )
         browser.point(x, y + 20)
-        hover = "document.querySelector('#ranks .hover').textContent"
-        assert "rank 3: work 80.0 %" in browser.evaluate(hover)
+        hover = "document.querySelector('#chart-1 .hover').textContent"
+        assert "rank 3: 80 %" in browser.evaluate(hover)
         browser.point(x, y + height - 40)
-        assert "rank 0: work 40.0 %" in browser.evaluate(hover)
+        assert "rank 0: 40 %" in browser.evaluate(hover)
 
 
 def test_a_run_that_predicts_itself_says_so(browser: Browser, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from hindmost.analysis.history.page.regime_statistics import mean_interval
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.show.html_renderer import write_page
+from hindmost.text import seconds
 
 
 def test_the_page_asks_for_nothing_and_keeps_foreign_text_dead(page: Path) -> None:
@@ -159,7 +160,7 @@ def test_pointing_tells_nights_and_changes(
     time = FIRST_DAY + 1 / 24
     browser.point(*chart_place(browser, time + night, values[night], values))
     told = text(browser, "#series-chart .hover")
-    assert told.startswith(f"2021-01-31 01:00: {values[night]:.4g} s, ")
+    assert told.startswith(f"2021-01-31: {seconds(values[night])}, ")
     assert told.endswith("Albany a030, Trilinos t000")
     change = judged.detection.changes[-1]
     assert change.index == STEP
@@ -168,7 +169,7 @@ def test_pointing_tells_nights_and_changes(
     told = text(browser, "#series-chart .hover")
     assert told.startswith("fail From 2021-04-24 on 1.3x slower: ")
     low, high = (100 * end for end in change.effect_interval)
-    numbers = re.search(r": \+([\d.]+) % \(\+([\d.]+) to \+([\d.]+)\), p < 1e-15, confirmed", told)
+    numbers = re.search(r": \+([\d.]+) % \(\+([\d.]+) to \+([\d.]+) %\), p < 1e-15, confirmed", told)
     assert numbers is not None
     expected = (100 * change.effect, low, high)
     assert [float(each) for each in numbers.groups()] == pytest.approx(expected, rel=6e-3)
@@ -208,7 +209,7 @@ def test_regimes_are_told_with_intervals_and_histograms(
         )
         card = browser.evaluate("[...document.querySelectorAll('.regime')].at(-1).innerText")
         low, high = mean_interval(regime, 0.95, level)
-        assert f"{100 * level:g} % interval {low:.4g} to {high:.4g}" in card
+        assert f"{100 * level:g} % interval {seconds(low)} to {seconds(high)}" in card
     assert "2021-01-01 to 2021-04-23" in card
     assert browser.evaluate("document.querySelectorAll('.regime canvas').length") >= 2
 
