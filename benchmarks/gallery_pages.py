@@ -112,12 +112,17 @@ def recurring(case: Case) -> str:
 
 
 def growing(case: Case) -> str:
-    """The work of a rank grows, in one of two stretches."""
+    """Let the work of a rank grow, in one of two stretches."""
     rank, by = int(case.random.integers(RANKS)), case.random.uniform(0.5, 1.5)
     work = np.tile([2e-3, 1e-3], (BODIES, RANKS, 1))
     work *= case.random.normal(1.0, 0.005, work.shape)
     work[:, rank, 1] *= np.linspace(1.0, 1.0 + by, BODIES)
-    run = run_of(case.folder, case.header(RANKS, BODIES), work, alike=True)
+    duration = work.sum(axis=2).max(axis=1)
+    values = {
+        "start": np.tile((np.cumsum(duration) - duration + 1e-5)[:, None], RANKS),
+        "solve_time": np.full(RANKS, duration.sum() + 2e-5),
+    }
+    run = run_of(case.folder, case.header(RANKS, BODIES), work, alike=True, values=values)
     case.report(run.path)
     return f"rank {rank}: a stretch of 1 ms grows to {1.0 + by:.2f} ms over the run"
 
@@ -162,7 +167,7 @@ def detours(case: Case) -> str:
 
 
 def drifting(case: Case) -> str:
-    """The whole run becomes slower: its data are no good."""
+    """Let the whole run become slower, so that its data are no good."""
     last, times = int(case.random.integers(120, 240)), case.random.uniform(1.5, 2.2)
     work = case.work()
     work[-last:] *= times
@@ -206,7 +211,7 @@ def scaling(case: Case) -> str:
 
 
 def nights(case: Case, *, changed: bool = True) -> str:
-    """A series becomes slower, or none does."""
+    """Let one series become slower, or none."""
     names = ["assembly", "halo", "solve"]
     worst, day = str(case.random.choice(names)), int(case.random.integers(60, 64))
     times = case.random.uniform(1.08, 1.25)
@@ -232,7 +237,7 @@ def quiet_nights(case: Case) -> str:
 
 
 def watched(case: Case) -> str:
-    """A run that goes on: a rank has most work."""
+    """Watch a run that goes on, of which a rank has most work."""
     rank = int(case.random.integers(SIZE))
     feed = Feed(case.folder, head(ranks=SIZE, columns=SIZE))
     feed.solve()

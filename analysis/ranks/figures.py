@@ -124,7 +124,7 @@ def callouts_of(report: RankReport, factor: int) -> tuple[tuple[float, str], ...
     culprit = report.culprit
     if culprit is None or not culprit.sure or culprit.node:
         return ()
-    text = f"Rank {report.numbers[culprit.rank]} {times_words(culprit, report.numbers.size)}"
+    text = f"rank {report.numbers[culprit.rank]} {times_words(culprit, report.numbers.size)}"
     return ((float(culprit.rank // factor * factor) + 0.5 * (factor - 1), text),)
 
 

@@ -79,7 +79,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.text import capital, counted
+from hindmost.text import counted
 
 FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
@@ -478,7 +478,7 @@ def callouts_of(facts: Sequence[Fact], run: Run, slow: Sequence[int]) -> tuple[C
                 rows = fact.recurring.rule.rows(run.bodies)
                 iterations = tuple(rows[:: -(-rows.size // MAX_POINTED)].tolist())
         if ranks:
-            text = capital(phrases.brief(fact))
+            text = phrases.brief(fact)
             callouts.append(Callout(text=text, ranks=ranks, iterations=iterations))
     named = {rank for each in callouts for rank in each.ranks}
     if rest := tuple(rank for rank in slow if rank not in named):

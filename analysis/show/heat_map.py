@@ -165,7 +165,10 @@ class HeatMap:
         names, height = self.names, self.ranks_a_row
         ends = zip(names[::height], [*names[height - 1 :: height], names[-1]], strict=False)
         rows = [f"rank_{first}" + (f"_to_{last}" if height > 1 else "") for first, last in ends]
-        cells = {f"{name}_{'share' if self.in_percent else 's'}": self.times[:, row] for row, name in enumerate(rows)}
+        cells = {
+            f"{name}_{'share' if self.in_percent else 's'}": self.times[:, row]
+            for row, name in enumerate(rows)
+        }
         return {"body": self.first_body, "body_to": self.last_body, **cells}
 
 

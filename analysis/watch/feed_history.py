@@ -228,7 +228,6 @@ class FeedHistory:
         return {
             "solve": self.solve,
             "total": self.total,
-            "done_share": self.done_share,
             "remaining_s": None if estimate is None else estimate.remaining_s,
             "interval_s": None if estimate is None else estimate.interval_s,
             "remaining_by": "" if estimate is None else estimate.by,

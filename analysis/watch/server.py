@@ -104,6 +104,7 @@ class WatchServer(ThreadingHTTPServer):
             content = {
                 "have": newest,
                 "frames": history.taken,
+                "done_share": history.done_share,
                 "period": last["period"],
                 "metric": last["metric"],
                 "charts": None if have == newest else self.charts(newest),

@@ -2,12 +2,13 @@
 
 let have = "", state = null, said = null, over = false;
 
-function showWords() { // with the time on the viewer's clock
+function showWords(news) { // with the time on the viewer's clock
   const until = state.remaining_s > 0 && !state.end ? `, until ${clock(Date.now() + state.remaining_s * 1000)}` : "";
   byId("progress").textContent = said.progress + until;
+  byId("slowest").textContent = said.slowest;
   byId("ending").textContent = said.ending;
   byId("ending").hidden = !state.end;
-  byId("bar").style.width = `${100 * state.done_share}%`;
+  byId("bar").style.width = `${100 * news.done_share}%`;
   byId("next").textContent = said.next;
   byId("predictions").replaceChildren(...said.predictions.length ? [table(["predictor", "next cycle>", "off in the last ten>"], said.predictions)] : []);
   byId("hindmost").replaceChildren(
@@ -31,7 +32,7 @@ async function poll() { // asks for what is new
     ({ have, state, said } = news);
     over = Boolean(state.end);
     link("");
-    showWords();
+    showWords(news);
     if (news.charts) await showCharts(news.charts);
     if (first) chosen(news);
     document.documentElement.dataset.frames = String(news.frames);

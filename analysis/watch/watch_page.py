@@ -12,7 +12,7 @@ from markupsafe import Markup
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import data_and_legend, live_chart
-from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
+from hindmost.analysis.show.page import Heading, Page, Part, Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.analysis.watch.live_charts import Frames, phase_chart, rank_map, time_chart
 from hindmost.harness.runfile.feed import FeedHead
@@ -83,4 +83,3 @@ def controls_of(periods_s: Sequence[float], metrics: Sequence[str]) -> Widget:
         for period in dict.fromkeys(periods_s)
     ]
     return Widget(html=rendered(TEMPLATE, "controls", periods, metrics))
-

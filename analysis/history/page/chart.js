@@ -79,7 +79,7 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
     for (const border of borders) {
       borderLine(pen, border.badge, x(border.x), top, box.h, border === this.found);
     }
-    this.captions(pen, box, [...borders].reverse().slice(0, 3).map((border) => ({ x: x(border.x), y: top, text: border.caption, colour: `--${border.badge}` })).filter(({ text }) => text));
+    this.captions(pen, box, [...borders].reverse().slice(0, 3).map((border) => ({ x: x(border.x), y: top, text: border.caption, before: true, colour: `--${border.badge}` })).filter(({ text }) => text));
   }
   gap(pen, left, right, box, words) {
     pen.strokeStyle = pen.fillStyle = ink("--line");

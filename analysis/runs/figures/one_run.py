@@ -111,13 +111,14 @@ def make_growth(run: Run, choice: FigureChoice) -> Chart:
         band = curve("others, least to most", others.max(axis=1), "band")
         series.insert(0, replace(band, base=unit.per_second * others.min(axis=1)))
         series.append(curve("others, median", np.median(others, axis=1)))
-    highest = unit.per_second * float(medians.max())
+    low, high = (unit.per_second * float(end) for end in (medians.min(), medians.max()))
+    room = 0.1 * max(high - low, 0.01 * high, 1e-12)
     drawn = Chart(
         title=title_of(run),
         x=Quantity("iteration"),
         y=Quantity("work of an iteration", unit.sign),
         series=tuple(series),
-        y_limits=(0.0, 1.1 * max(highest, 1e-12)),
+        y_limits=(max(low - room, 0.0), high + room),
         marks={},
         legend_below=True,
     )

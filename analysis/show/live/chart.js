@@ -139,13 +139,14 @@ class Chart {
     }
   }
   /* Words next to places, inside the axes and none over another: what was found, where it is. */
-  captions(pen, box, items) {
+  captions(pen, box, items) { // clear: pixels around y that are left free
     const taken = [];
     pen.textAlign = "left";
-    for (const { x, y, text, colour = "--ink" } of items) {
+    for (const { x, y, text, colour = "--ink", clear = 0, before = false } of items) {
       const lines = linesOf(pen, text, box.w - 12), wide = Math.max(...lines.map((line) => pen.measureText(line).width)) + 8, high = 15 * lines.length + 2;
-      const left = clamp(x + 5 + wide < box.x + box.w ? x + 5 : x - wide, box.x + 3, box.x + box.w - wide);
-      let top = clamp(y - high / 2, box.y + 2, box.y + box.h - high - 1);
+      const fits = before ? x - wide < box.x : x + 5 + wide < box.x + box.w;
+      const left = clamp(fits ? x + 5 : x - wide, box.x + 3, box.x + box.w - wide), under = y + clear;
+      let top = clamp(!clear ? y - high / 2 : under + high < box.y + box.h ? under : y - clear - high, box.y + 2, box.y + box.h - high - 1);
       const other = () => taken.find(([begin, end, above, below]) => left < end && begin < left + wide && top < below && above < top + high);
       for (let tries = 0; other() && tries < items.length; tries++) top = other()[3];
       if (top + high > box.y + box.h) continue;

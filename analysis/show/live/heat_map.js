@@ -98,7 +98,8 @@ class HeatMap extends Chart {
       for (const row of rows) triangle(box.x + box.w + 3, this.toY(row), [[11, -6], [11, 6]]);
       for (const x of iterations.map((at) => this.toX(at)).filter(inside)) triangle(x, box.y, [[-3, -6], [3, -6]]);
     }
-    this.captions(pen, box, callouts.filter(({ text }) => text).map(({ rows, text }) => ({ x: box.x + box.w, y: this.toY(rows[0]), text })));
+    const clear = (this.toY(0) - this.toY(1)) / 2 + 3; // beside its row
+    this.captions(pen, box, callouts.filter(({ text }) => text).map(({ rows, text }) => ({ x: box.x + box.w, y: this.toY(rows[0]), text, clear })));
     if (!this.followed || this.followed[1] - this.followed[0] >= limits[1] - limits[0] - 1) return;
     const [left, right] = [this.followed[0] - 0.5, this.followed[1] + 0.5].map((at) => clamp(this.toX(at), box.x, box.x + box.w));
     if (right <= box.x || left >= box.x + box.w) return;

@@ -172,7 +172,10 @@ def test_zooming_into_a_map_chooses_the_iterations_of_the_timeline(
     assert table_rows[:, 0].tolist() == ["0", "1", "2"]
     units = {"s": 1.0, "us": 1e-6}
     times = np.array(
-        [[float(cell.split()[0]) * units[cell.split()[1]] for cell in row[1:]] for row in table_rows]
+        [
+            [float(cell.split()[0]) * units[cell.split()[1]] for cell in row[1:]]
+            for row in table_rows
+        ]
     )
     assert np.allclose(times[:, 0], times[:, 1:].sum(axis=1), rtol=2e-2)
     assert not browser.errors

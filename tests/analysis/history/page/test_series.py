@@ -169,7 +169,9 @@ def test_pointing_tells_nights_and_changes(
     told = text(browser, "#series-chart .hover")
     assert told.startswith("fail From 2021-04-24 on 1.3x slower: ")
     low, high = (100 * end for end in change.effect_interval)
-    numbers = re.search(r": \+([\d.]+) % \(\+([\d.]+) to \+([\d.]+) %\), p < 1e-15, confirmed", told)
+    numbers = re.search(
+        r": \+([\d.]+) % \(\+([\d.]+) to \+([\d.]+) %\), p < 1e-15, confirmed", told
+    )
     assert numbers is not None
     expected = (100 * change.effect, low, high)
     assert [float(each) for each in numbers.groups()] == pytest.approx(expected, rel=6e-3)
