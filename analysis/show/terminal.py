@@ -58,8 +58,11 @@ def layout(table: Table) -> Layout:
     """Return a table as rich lays it out: without rules, numbers below each other."""
     made = Layout(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     for column in table.columns:
-        side = "right" if column.kind == RIGHT else "left"
-        made.add_column(Text(one_line(column.head)), justify=side, overflow="fold")
+        made.add_column(
+            Text(one_line(column.head)),
+            justify="right" if column.kind == RIGHT else "left",
+            overflow="fold",
+        )
     for row in table.rows:
         made.add_row(*(Text(one_line(cell)) for cell in row))
     return made

@@ -20,7 +20,11 @@ from hindmost.analysis.history.page.badges import (
     factor_words,
     series_badge,
 )
-from hindmost.analysis.history.page.regime_statistics import SHOWN_LEVELS, regime_statistics
+from hindmost.analysis.history.page.regime_statistics import (
+    SHOWN_LEVELS,
+    ends_of,
+    regime_statistics,
+)
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import timer_name
 from hindmost.analysis.readers.commits import commits_text, short_commit
@@ -184,9 +188,9 @@ def legend_of(
 def levels_of(judged: JudgedSeries) -> NDArray[np.float64]:
     """Return the level of a series at every night; its value where it has none."""
     levels = np.array(judged.series.values, np.float64)
-    for regime in regime_statistics(judged, SHOWN_LEVELS[0]):
-        nights = slice(regime["start"], regime["stop"])
-        levels[nights] = np.geomspace(*regime["ends"], nights.stop - nights.start)
+    for regime in judged.detection.regimes:
+        first, last = ends_of(judged, regime)
+        levels[regime.start : regime.stop] = np.geomspace(first, last, regime.stop - regime.start)
     return levels
 
 
@@ -199,7 +203,10 @@ def how_much_worse(judged: JudgedSeries) -> NDArray[np.int64]:
     less = judged.series.smaller_is_better
     best = (np.minimum if less else np.maximum).accumulate(levels)
     worse = np.log(values / best) * (1.0 if less else -1.0)
-    return np.rint(np.clip(worse / MUCH_WORSE, 0.0, 1.0) * DARKEST).astype(np.int64)
+    darkness: NDArray[np.int64] = np.rint(DARKEST * np.clip(worse / MUCH_WORSE, 0.0, 1.0)).astype(
+        np.int64
+    )
+    return darkness
 
 
 def change_data(

@@ -67,7 +67,8 @@ def values_inside(judged: JudgedSeries, regime: Regime) -> NDArray[np.float64]:
     inside[regime.start : regime.stop] = True
     for run in judged.detection.outliers:
         inside[run.start : run.stop] = False
-    return judged.series.values[inside]
+    values: NDArray[np.float64] = judged.series.values[inside]
+    return values
 
 
 def ends_of(judged: JudgedSeries, regime: Regime) -> tuple[float, float]:

@@ -11,7 +11,7 @@ const badge = (kind) => make("span", { class: `badge ${kind}` }, kind);
 
 function table(heads, rows) { // a head that ends in ">" has its cells to the right
   const kind = heads.map((head) => head.endsWith(">") ? "right" : "left");
-  const cells = (tag, each) => each.map((cell, i) => make(tag, { class: kind[i] }, cell));
+  const cells = (tag, each) => each.map((cell, i) => make(tag, { class: kind[i] }, typeof cell === "string" ? unbroken(cell) : cell));
   const head = make("tr", {}, ...cells("th", heads.map((each) => each.replace(/>$/, ""))));
   const body = rows.map((row) => row instanceof Element ? row : make("tr", {}, ...cells("td", row)));
   return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));

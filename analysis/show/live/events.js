@@ -77,7 +77,7 @@ class Events extends Chart {
         if (piece.first && before && before.iteration === piece.iteration - 1 && before.closes) between += Math.max(piece.from - before.to, 0);
       });
     }
-    const share = (seconds) => percentText(clamp(seconds / whole, 0, 1), 0).replace(" ", "\u00a0");
+    const share = (seconds) => unbroken(percentText(clamp(seconds / whole, 0, 1), 0));
     const ranked = [...on].sort((a, b) => b[1] - a[1]), named = ranked.slice(0, MOST_NAMED).filter(([, seconds]) => seconds > 0.005 * whole), others = ranked.slice(MOST_NAMED);
     const sum = (found) => found.reduce((total, each) => total + each[1], 0);
     const said = named.map(([rank, seconds], i) => i ? `rank ${rank}: ${share(seconds)}` : `rank ${rank} carries ${share(seconds)} of the time`);

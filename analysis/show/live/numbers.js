@@ -42,5 +42,6 @@ function tickText(at, step) { // in as many digits as tell it from the next tick
   if (digits <= 4 || Math.abs(at) >= MOST_PLAIN) return numberText(at);
   return grouped(rounded(at, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
 }
+const unbroken = (text) => text.replace(/(\d) (?=%|[munµ]?s\b)/g, "$1\u00a0"); // no line breaks between a number and its unit
 const day = (time) => new Date(Math.floor(time) * 864e5).toISOString().slice(0, 10); // of days since 1970, UTC
 const clock = (time) => new Date(time).toLocaleTimeString(); // of the viewer
