@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.change_groups import SeriesChange, full_commits
 from hindmost.analysis.history.change_sentences import revision_words
+from hindmost.analysis.history.commit_ranges import range_words, ranges_of
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.badges import (
@@ -214,7 +214,7 @@ def change_data(
 ) -> dict[str, Any]:
     """Return a change: where it is, its caption in the chart, its sentence and its row."""
     note = judged.acknowledgement(change)
-    full = full_commits(SeriesChange(judged=judged, change=change))
+    full = range_words(ranges_of(judged, change))
     commits = short_commit(full) or UNKNOWN_COMMITS
     effect = signed_percent(change.effect, change.effect_interval)
     factor = factor_words(judged, change.before, change.after)

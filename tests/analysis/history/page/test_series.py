@@ -167,7 +167,7 @@ def test_pointing_tells_nights_and_changes(
     middle = (min(values) + max(values)) / 2
     browser.point(*chart_place(browser, time + STEP, middle, values))
     told = text(browser, "#series-chart .hover")
-    assert told.startswith("fail From 2021-04-24 on 1.3x slower: ")
+    assert told.startswith("fail From 2021-04-24 on 1.30x slower: ")
     low, high = (100 * end for end in change.effect_interval)
     numbers = re.search(
         r": \+([\d.]+) % \(\+([\d.]+) to \+([\d.]+) %\), p < 1e-15, confirmed", told
