@@ -168,11 +168,11 @@ function spanOf(xs) {
   return [xs[0] - room, xs[xs.length - 1] + room];
 }
 const spanOfAll = (all) => spanOf([Math.min(...all.map((each) => each.times[0])), Math.max(...all.map((each) => each.times.at(-1)))]);
-function seriesContent(series, chosen) { // with the interval of the mean at a level
+function seriesContent(series) {
   const points = series.times.map((x, i) => ({ x, y: series.values[i], i, label: series.labels[i], hollow: series.outlying.has(i) }));
   const plain = points.filter((point) => !point.hollow);
-  const levels = series.regimes.map(({ start, stop, ends, trend, intervals }) => ({ from: series.times[start], to: series.times[stop - 1], ends, trend,
-    interval: intervals[chosen].map((factor) => ends.map((end) => end * factor)) }));
+  const levels = series.regimes.map(({ start, stop, ends, trend, interval }) => ({ from: series.times[start], to: series.times[stop - 1], ends, trend,
+    interval: interval.map((factor) => ends.map((end) => end * factor)) }));
   const borders = series.changes.map((change) => ({ x: series.times[change.index], badge: change.badge, change, caption: change.caption,
     span: [series.times[Math.max(change.interval[0] - 1, 0)], series.times[change.interval[1]]] }));
   const say = (found) => found.change ? sayChange(found.change) : series.say(found.i);

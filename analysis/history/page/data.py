@@ -20,20 +20,15 @@ from hindmost.analysis.history.page.badges import (
     factor_words,
     series_badge,
 )
-from hindmost.analysis.history.page.regime_statistics import (
-    SHOWN_LEVELS,
-    ends_of,
-    regime_statistics,
-)
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import timer_name
 from hindmost.analysis.readers.commits import commits_text, short_commit
 from hindmost.analysis.show.html_charts import rounded
-from hindmost.models.changepoint import ChangePoint, Jump, Trend
+from hindmost.models.changepoint import ChangePoint, Jump, Regime, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
 from hindmost.printable import page_json
 from hindmost.records import to_document
-from hindmost.text import counted, p_number, p_words, percent, signed_percent
+from hindmost.text import counted, p_words, percent, quantity, signed_percent
 
 SECONDS_A_MINUTE = 60.0
 UNKNOWN_COMMITS = "unknown commits"
@@ -119,11 +114,7 @@ def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, A
     steps = [*found.changes, *jump]
     text = " · ".join(filter(None, (name.machine, name.case, timer_name(name.timer))))
     badges = [change_badge(judged, change, since) for change in steps]
-    known = any(judged.acknowledgement(change) for change in steps)
-    heads = ["verdict", "from", f"interval of dates ({percent(level, None)})", "change>",
-             f"effect, {percent(level, None)} interval>", "p>", "commits to inspect"]  # fmt: skip
     newest = date_of(float(series.times[-1]))
-    regimes = regime_statistics(judged, level)
     return {
         "text": text,
         "address": address_of(name),
@@ -132,24 +123,62 @@ def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, A
         "axis": f"{timer_name(name.timer)}{series.unit and f', {series.unit}'}",
         "summary": f"{text}, {counted(series.values.size, 'night')}, "
         f"{counted(len(steps), 'change')}",
-        "legend": [legend_of(judged, badges, level, shown) for shown in SHOWN_LEVELS],
+        "legend": legend_of(judged, badges, level),
         "values": rounded(series.values),
         "worse": "".join(map(str, how_much_worse(judged).tolist())),
-        "heads": [*heads, *(["acknowledged"] if known else [])],
         "changes": [
-            change_data(judged, change, badge, level, with_note=known)
+            change_data(judged, change, badge, level)
             for change, badge in zip(steps, badges, strict=True)
         ],
         "none": f"Too short to judge: at least {found.too_short} nights are needed."
         if found.too_short
         else f"No step up to {newest}.",
-        "regimes": regimes,
+        "regimes": [regime_data(judged, regime, level) for regime in found.regimes],
         "outliers": [[run.start, run.stop] for run in found.outliers],
         "remarks": [
             *(drift_words(judged, trend) for trend in found.trends),
             *(revision_words(event) for event in judged.log if event.revises),
         ],
     }
+
+
+def regime_data(judged: JudgedSeries, regime: Regime, level: float) -> dict[str, Any]:
+    """Return a regime: its levels at both ends, its interval as factors of them, and all words."""
+    low, high = regime.interval
+    outside = sum(run.stop - run.start for run in judged.detection.outliers
+                  if regime.start <= run.start < regime.stop)  # fmt: skip
+    inside, unit = regime.stop - regime.start - outside, judged.series.unit
+    nights = counted(inside, "night")
+    others = f" and {counted(outside, 'outlier')}" if outside else ""
+    kind = " (switches between two levels)" if regime.switching else ""
+    return {
+        "start": regime.start,
+        "stop": regime.stop,
+        "trend": int(regime.trend),
+        "ends": short(ends_of(judged, regime)),
+        "interval": short([low / regime.mean, high / regime.mean]),
+        "title": f"{dates_text(judged, regime.start, regime.stop - 1)}"
+        f"{' (trend)' if regime.trend else kind}",
+        "text": f"mean {quantity(regime.mean, unit)}, {percent(level, None)} interval "
+        f"{quantity(low, unit)} to {quantity(high, unit)}; noise {percent(regime.deviation)}, "
+        f"{f'level of {regime.n} of {nights}' if regime.n < inside else nights}"
+        f"{others}",
+    }
+
+
+def ends_of(judged: JudgedSeries, regime: Regime) -> tuple[float, float]:
+    """Return the level at the first and the last night; a trend is a line of the logarithm."""
+    for trend in judged.detection.trends if regime.trend else ():
+        if trend.start <= regime.start < trend.stop and trend.stop - trend.start > 1:
+            nights = regime.stop - 1 - regime.start
+            reach = 0.5 * nights * math.log1p(trend.effect) / (trend.stop - 1 - trend.start)
+            return regime.mean * math.exp(-reach), regime.mean * math.exp(reach)
+    return regime.mean, regime.mean
+
+
+def short(values: Sequence[float]) -> list[float | None]:
+    """Round numbers to the digits that are visible."""
+    return rounded(np.array(values))
 
 
 def dates_text(judged: JudgedSeries, first: int, last: int) -> str:
@@ -166,16 +195,14 @@ def drift_words(judged: JudgedSeries, trend: Trend) -> str:
     )
 
 
-def legend_of(
-    judged: JudgedSeries, badges: list[str], level: float, shown: float
-) -> list[tuple[str, str, str]]:
+def legend_of(judged: JudgedSeries, badges: list[str], level: float) -> list[tuple[str, str, str]]:
     """Return the signs of the chart of a series with their meanings, those that are there."""
     name, found = judged.series.name, judged.detection
     axis = f"{timer_name(name.timer)}{judged.series.unit and f', {judged.series.unit}'}:"
     entries = [("", axis, "axis"), ("●", "night", "night")]
     if found.outliers:
         entries.append(("○", "outlier", "outlier"))
-    entries.append(("▬", f"level and {percent(shown, None)} interval of its mean", "level"))
+    entries.append(("▬", f"level and {percent(level, None)} interval of its mean", "level"))
     if found.trends:
         entries.append(("┅", "trend", "trend"))
     there = [badge for badge in BADGES if badge in badges and badge in SIGNS]
@@ -210,9 +237,9 @@ def how_much_worse(judged: JudgedSeries) -> NDArray[np.int64]:
 
 
 def change_data(
-    judged: JudgedSeries, change: ChangePoint, badge: str, level: float, *, with_note: bool
+    judged: JudgedSeries, change: ChangePoint, badge: str, level: float
 ) -> dict[str, Any]:
-    """Return a change: where it is, its caption in the chart, its sentence and its row."""
+    """Return a change: where it is, its caption in the chart, and its sentence."""
     note = judged.acknowledgement(change)
     full = range_words(ranges_of(judged, change))
     commits = short_commit(full) or UNKNOWN_COMMITS
@@ -229,8 +256,6 @@ def change_data(
         "caption": caption if badge in (FAIL, WARN, OPEN) else "",
         "text": f"From {date} on {factor}: {effect}, {p_words(change.p_anywhere)}, {state}{known}. "
         f"Interval of dates: {dates} ({percent(level, None)}); commits to inspect: {commits}",
-        "row": [date, dates, factor, effect, p_number(change.p_anywhere), commits]
-        + ([] if not with_note else ["" if note is None else note.reason]),
     }
 
 

@@ -18,7 +18,6 @@ OWN = (
     "data",
     "chooser",
     "chart",
-    "regimes",
     "matrix",
     "start",
 )

@@ -11,7 +11,6 @@ class HistoryPage {
     this.range = byId("range");
     this.range.value = chosenInAddress().get("range") ?? "";
     this.range.addEventListener("change", () => { choose("range", this.range.value); this.inRange(); });
-    byId("level").addEventListener("change", () => this.show());
     window.addEventListener("hashchange", () => this.follow(true));
     window.addEventListener("resize", () => this.draw());
     for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => this.draw());
@@ -43,22 +42,21 @@ class HistoryPage {
   }
   lead(figure) { // a chart of the first screen
     const chart = new DatedChart(figure), series = this.byAddress.get(figure.dataset.series);
-    legend(figure, series.legend[1]);
-    chart.show(seriesContent(series, 1));
+    legend(figure, series.legend);
+    chart.show(seriesContent(series));
     return chart;
   }
   show() {
-    const { series } = this, level = Number(byId("level").value);
+    const { series } = this;
     byId("chosen-title").replaceChildren(badge(series.badge), ` ${series.text}`);
     this.chart.canvas.setAttribute("aria-label", series.summary);
-    legend(byId("series-chart"), series.legend[level]);
-    this.chart.show(seriesContent(series, level));
-    const rows = series.changes.map((change) => [badge(change.badge), ...change.row]).reverse();
-    byId("changes").replaceChildren(rows.length ? table(series.heads, rows) : make("p", {}, series.none),
-      ...series.remarks.map((text) => make("p", { class: "quiet" }, text)));
-    this.regimes = regimesPart(series, level);
-    byId("regimes").replaceChildren(make("h3", {}, "Regimes, newest first"), this.regimes.element);
-    this.regimes.draw();
+    legend(byId("series-chart"), series.legend);
+    this.chart.show(seriesContent(series));
+    const changes = series.changes.map((change) => make("li", {}, ...sayChange(change))).reverse();
+    byId("changes").replaceChildren(...changes.length ? changes : [make("li", {}, series.none)],
+      ...series.remarks.map((text) => make("li", { class: "quiet" }, text)));
+    byId("regimes").replaceChildren(...[...series.regimes].reverse().map(({ title, text }) =>
+      make("article", { class: "regime" }, make("h4", {}, title), make("p", {}, text))));
     this.inRange();
   }
   inRange() { // all charts show the last days that were chosen
@@ -67,7 +65,6 @@ class HistoryPage {
   }
   draw() {
     this.chart.draw();
-    this.regimes.draw();
     this.matrix.draw();
     for (const chart of this.leading) chart.draw();
   }
