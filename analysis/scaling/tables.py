@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.analysis.show.table import NAME, RIGHT, WIDE, Column, Table
@@ -43,32 +44,32 @@ def shortened(name: str) -> str:
     return f"{name[:begin]}…{name[begin + 1 - LONGEST_NAME :]}"
 
 
-def scaling_table(metric: MetricStudy, standings: list[KernelAtTarget]) -> Table:
-    """Make the table of one metric."""
-    at = metric.target.explain()
+def scaling_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> Table:
+    """Make the table of one metric, for a terminal and a page."""
+    left = len(metric) - len(standings)
+    more = f"{counted(left, 'more kernel')}: 'hindmost scale --top {len(metric)}' shows all."
+    heads = ("predicted", "90 % interval", "share", "growth", "SMAPE", "worst", "adj. R2")
     return Table(
         columns=(
             Column("kernel", NAME),
-            Column("predicted", RIGHT),
-            Column("90 % interval"),
-            *(Column(head, RIGHT) for head in ("share", "growth", "SMAPE", "worst", "adj. R2")),
+            *(Column(head, RIGHT) for head in heads),
             Column("model", WIDE),
         ),
-        rows=[cells(metric, standing) for standing in standings],
-        title=(f"{metric.metric} at {at}: {counted(len(metric), 'kernel')}",),
+        rows=[_cells(metric, standing) for standing in standings],
+        notes=(more,) if left > 0 else (),
     )
 
 
-def cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
+def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
     """Return the row of a kernel."""
     at = metric.target.at
     model = None if standing.kernel.unexplained(at) else standing.kernel.model_at(at)
     return [
-        shortened(standing.series.kernel),
+        standing.series.kernel,
         quantity(standing.predicted, metric.unit),
         standing.interval(),
         percent(standing.share),
-        growth_text(standing),
+        growth_text(standing) or "unknown",
         percent(model.smape / 100.0) if model else "",
         f"{model.largest_miss:.3g}x" if model else "",
         f"{model.adjusted_r2:.4f}" if model else "",
@@ -110,7 +111,7 @@ def _stretch(kernel: KernelModel, number: int) -> str:
     return f"{of}{segment.low:g} to {segment.high:g}"
 
 
-def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[str]:
+def kernel_lines(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> list[str]:
     """Return a line for every kernel that is segmented or open, and what would settle it."""
     lines = []
     for standing in standings:

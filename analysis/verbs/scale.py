@@ -234,11 +234,9 @@ def print_tables(study: ScalingStudy, top: int) -> None:
 
     for metric in study.metrics:
         standings = metric.at_target(metric.order[:top])
-        print_table(scaling_table(metric, standings))
-        if len(metric) > top:
-            write_lines(
-                f"{counted(len(metric) - top, 'more kernel')}: --top {len(metric)} shows all."
-            )
+        at = metric.target.explain()
+        title = f"{metric.metric} at {at}: {counted(len(metric), 'kernel')}"
+        print_table(scaling_table(metric, standings).under(title))
         write_lines(*folded(kernel_lines(metric, standings)))
         noises = [batch.noise for batch in metric.batches]
         likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import math
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
