@@ -49,7 +49,7 @@ from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_charts, 
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.one_run import for_charts
-from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
+from hindmost.analysis.runs.figures.run_figure import Content, FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     OF_MODELS,
@@ -85,6 +85,7 @@ FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
         "code",
+        "threads",
         "phases",
         "activity-profile",
         "activities",
@@ -315,6 +316,7 @@ def section(
     pictures = [
         *(run_chart(figure_named("growth"), middle, numbers, None, choice) if growing else []),
         *run_chart(figure_named("work"), middle, numbers, opens, callouts=callouts),
+        *run_chart(figure_named("flame"), middle, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
         *run_chart(figure_named("time-left"), middle, numbers, opens),
     ]
@@ -439,14 +441,14 @@ def run_chart(
     return [replace(drawn, name=figure.name)]
 
 
-def words_of(figure: RunFigure, content: Chart | HeatMap, run: Run) -> Iterator[str]:
+def words_of(figure: RunFigure, content: Content, run: Run) -> Iterator[str]:
     """Yield what a figure of a run shows, of what is drawn and no more."""
     yield figure.caption
     if isinstance(content, HeatMap):
         if content.selection:
             yield "The iterations at one place of the restart cycle all do the same work."
         return
-    if any(each.name == JOHNSON_SU for each in content.series):
+    if isinstance(content, Chart) and any(each.name == JOHNSON_SU for each in content.series):
         yield f"{JOHNSON_SU} is the law that the stationary model assumes."
     if figure.name == "histogram" and run.header.synchronisation == "pipelined":
         yield (

@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from hindmost.analysis.show.boxes import Boxes, boxes_html
 from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_maps import map_data, map_legend, packed
@@ -206,7 +207,7 @@ def curve_legend(chart: Chart, choices: Choices = (), what: str = "") -> Markup:
 
 
 def live_chart(
-    content: Chart | HeatMap,
+    content: Chart | HeatMap | Boxes,
     heading: str,
     caption: str,
     numbers: Iterator[int],
@@ -226,6 +227,10 @@ def live_chart(
     opens : Opens, optional
         What a click on the chart opens.
     """
+    if isinstance(content, Boxes):
+        anchor = f"chart-{next(numbers)}"
+        html = boxes_html(content, anchor, heading, caption)
+        return Widget(html=html, anchor=anchor, heading=heading)
     data, legend = data_and_legend(content)
     if opens is not None:
         data["opens"] = opens.to_json()

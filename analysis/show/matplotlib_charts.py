@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hindmost.analysis.show.boxes import Boxes, draw_boxes
 from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.figure_style import (
     MAX_TICKS,
@@ -41,8 +42,10 @@ PICTURE_DPI = 110
 """Of the pictures for readers without scripts."""
 
 
-def draw(content: Chart | HeatMap, axes: Axes) -> Axes:
-    """Draw a chart or a map on matplotlib's axes and return them."""
+def draw(content: Chart | HeatMap | Boxes, axes: Axes) -> Axes:
+    """Draw what a figure shows on matplotlib's axes and return them."""
+    if isinstance(content, Boxes):
+        return draw_boxes(content, axes)
     return draw_map(content, axes) if isinstance(content, HeatMap) else draw_chart(content, axes)
 
 
