@@ -36,6 +36,14 @@ RUN_FIGURES = (
         of_ranks=True,
     ),
     RunFigure(
+        name="growth",
+        heading="Work over the iterations",
+        summary="work of the rank on which it grows most (or --rank), beside the others",
+        caption="Median work of an iteration, without waiting, in successive windows: of single "
+        "ranks, and of all others from the least to the most.",
+        make=one_run.make_growth,
+    ),
+    RunFigure(
         name="histogram",
         heading="Distribution of iteration times",
         summary="histogram of all iterations with the laws fitted to them",

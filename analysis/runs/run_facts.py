@@ -271,9 +271,11 @@ def growing_work(
     growth = growth_of_work(run, stretches)
     if growth is None or growth.added_s < least_s:
         return
+    ranks = np.asarray(run.kept_ranks)[list(growth.ranks)]
     yield GrowingWork(
         quantity="Growing work",
-        subject=named(np.asarray(run.kept_ranks)[list(growth.ranks)]),
+        subject=named(ranks),
+        ranks=tuple(ranks.tolist()),
         begin_s=growth.begin_s,
         end_s=growth.end_s,
         where=growth.where,

@@ -372,6 +372,8 @@ class GrowingWork(Fact):
 
     Attributes
     ----------
+    ranks : tuple of int
+        The numbers of those on which it grows.
     begin_s, end_s : float
         Median work of an iteration, of the first and of the last third.
     perhaps : bool
@@ -380,6 +382,7 @@ class GrowingWork(Fact):
         What grows, where samples tell.
     """
 
+    ranks: tuple[int, ...]
     begin_s: float
     end_s: float
     perhaps: bool = False

@@ -199,6 +199,10 @@ def draw_map(heat_map: HeatMap, axes: Axes) -> Axes:
     elif heat_map.ranks <= MAX_TICKS:
         axes.set_yticks(range(heat_map.ranks))
     put_words(axes, title=heat_map.title, x_label=heat_map.x_label, y_label=heat_map.y_label)
+    for callout in heat_map.callouts:
+        for row in heat_map.rows_of(callout):
+            axes.plot(1.005, row, "<", ms=5, color=LINES[1], clip_on=False,
+                      transform=axes.get_yaxis_transform())  # fmt: skip
     figure = axes.get_figure()
     assert figure is not None
     label = f"{heat_map.what}, {heat_map.unit.sign}"
