@@ -154,11 +154,12 @@ def header_of(
     is_solve = facts.what == "solve"
     posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
     lost = sum(part.facts.lost for each in group for part in each.parts)
-    spec: Json = {
-        "mpi_seen": seen,
-        "pid": raw.program.pid,
-        KIND: attached_of(program, group, none, iterations, work),
-    }
+    about = program.first.program.recording
+    spec: Json = {"mpi_seen": seen, "pid": raw.program.pid}
+    if not about:
+        spec[KIND] = attached_of(program, group, none, iterations, work)
+    elif about.get("parameters"):
+        spec["parameters"] = about["parameters"]
     done = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
         ending = ending_of(group, done, generic)
@@ -185,7 +186,7 @@ def header_of(
     noise = program.first.program
     if noise.injected:
         spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
-    workload = workload_of(program, facts)
+    workload = about.get("name") or workload_of(program, facts)
     if phase and iterations and "loop" in iterations:
         workload += f"-{file_name(iterations['loop']['name'].partition(' (')[0])}"
     header = origins.header(

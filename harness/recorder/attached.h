@@ -24,7 +24,8 @@ enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, an
 static struct attached {
   int on, begun, rank, size, has_only, chooses_solves, unless_marked, reports, samples; /* unless_marked: of FIND_CALL */
   pid_t pid;
-  MPI_Comm own;
+  MPI_Comm own, everybody; /* everybody: of the recorded ranks, as the program has it */
+  const char *about; /* of hindmost.record, in JSON; its loop has marks at both ends of iterations. NULL: it is another */
   int64_t every, most, memory_bytes, capacity, max_ns; /* most_ns: 0: no limit */
   int64_t budget; /* records of a loop that are kept; 0: all */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */

@@ -195,8 +195,6 @@ def _open(mode: int) -> ctypes.CDLL:
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    library.hindmost_world_ranks.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
-    library.hindmost_peers.argtypes = [ctypes.c_int, ctypes.c_int, *[ctypes.c_void_p] * 3]
     return library
 
 
@@ -270,11 +268,6 @@ class State:
     def __getitem__(self, name: str) -> Any:
         """Return a copy of one counter or array of counters, as it is now."""
         return self._counters[name].copy()
-
-    def polls(self) -> int:
-        """Return how many calls asked whether a message or request was there, without waiting."""
-        counts = zip(self._counters["call_count"].tolist(), self.call_classes, strict=True)
-        return sum(count for count, kind in counts if kind in POLLING)
 
 
 def classes_of_calls(library: ctypes.CDLL) -> tuple[CallClass, ...]:

@@ -85,11 +85,6 @@ static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, v
   *written = count;
 }
 
-/* What of the contexts is in the file. */
-static struct {
-  uint32_t modules, codes, places, chains;
-} written;
-
 static void forget_written(void) { memset(&written, 0, sizeof written); }
 
 /* Other threads may add some meanwhile: chains are counted first, since what they name is there before them. */
