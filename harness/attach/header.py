@@ -354,6 +354,8 @@ def failure_of(
             f"{f'{stood}; ' if stood else ''}iterations before that are kept"
         )
     if lost:
+        if program.first.program.recording:
+            return f"{counted(lost, 'record')} found no room in memory; iterations before are kept"
         room = max(each.seen for each in facts) * RECORD.itemsize
         return (
             f"{counted(lost, 'record')} did not fit into --memory; iterations before that are "

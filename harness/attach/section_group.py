@@ -260,8 +260,6 @@ class SectionGroup:
         work = [each.work for each in agreed if each.work is not None]
         cut = any(each.cut for each in agreed)
         missing = next(filter(None, (each.missing for each in agreed)), "")
-        if missing:
-            conversion.report(f"{missing}; the run is marked incomplete")
 
         def header() -> Header:
             first = made(0).bodies
@@ -289,6 +287,8 @@ class SectionGroup:
 
         of_run = on_root(communicator, header)
         runs = PerBlock(self._blocks, made, "assembling the run")
+        if self._about and not of_run.complete:
+            conversion.report(f"{of_run.spec['failure']}; the run is marked incomplete")
         name = conversion.name or RunName.of(conversion.out, of_run)
         path = write_run_as(name, of_run, runs, communicator)
         on_root(communicator, lambda: conversion.journal.note(run, path))

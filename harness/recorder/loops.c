@@ -44,7 +44,7 @@ static void plan_part(int64_t written_ns) {
   const int64_t wait_ns = passed_ns + FIRST_PART_NS;
   const int is_full = loop.written == state->capacity;
   loop.due_ns = is_full ? INT64_MAX : written_ns + (wait_ns < longest_ns ? wait_ns : longest_ns);
-  loop.due_records = is_full ? INT64_MAX : loop.written + PART_RECORDS;
+  loop.due_records = is_full ? INT64_MAX : loop.written + (PART_RECORDS < attached.capacity / 2 ? PART_RECORDS : attached.capacity / 2);
 }
 
 static inline int part_is_due(int64_t t) { return t >= loop.due_ns || decided(state->seen) >= loop.due_records; }

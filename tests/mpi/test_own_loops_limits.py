@@ -110,7 +110,21 @@ with hindmost.record("long.h5", comm) as recorder:
         with recorder.iteration():
             for _ in range(10):
                 comm.Allreduce(MPI.IN_PLACE, box)
+with hindmost.record("full.h5", comm) as recorder:
+    for calls in (1, 1, 1, 5000, 1):
+        with recorder.iteration():
+            for _ in range(calls):
+                comm.Allreduce(MPI.IN_PLACE, box)
 """
+
+
+@pytest.mark.mpi
+def test_an_iteration_of_more_calls_than_the_memory_holds_ends_the_run(recorded: Recorded) -> None:
+    run = hindmost.open(recorded.folder / "full.h5")
+    assert_books_close(run)
+    assert (run.bodies, run.header.complete) == (3, False)
+    assert run.header.records_lost > 0
+    assert "records found no room in memory" in run.header.spec["failure"]
 
 
 @pytest.mark.mpi
