@@ -22,7 +22,8 @@ from benchmarks.synthetic import scaling_grids
 from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf import detect_segments, fit
+from hindmost.models.pmnf import detect_segments
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import (

@@ -4,7 +4,7 @@
 
 Files, by default in the folder that HINDMOST_EVALUATION_DATA names, are described in `real_series`.
 The largest point of each series is left out, then the two largest, and the last one
-is foretold from the others by `hindmost.models.forecast`. Prints the error in percent of the
+is foretold from the others by `hindmost.models.pmnf.forecast`. Prints the error in percent of the
 measured value (median / 90th percentile), what 90 % intervals hold and how wide they are; beside
 that, what changes in the mean loss (logarithm of the error, in hundredths: about percent) with its
 standard error. All programs count alike (a machine's MPI library, or an application); errors are
@@ -39,11 +39,11 @@ from benchmarks.real_series import (
 )
 from numpy.typing import NDArray
 
-from hindmost.models.forecast import held_out, weighing
-from hindmost.models.forecast.candidates import Candidate
-from hindmost.models.forecast.held_out import Trials, hold_out
-from hindmost.models.forecast.kernels import joint_trials
-from hindmost.models.forecast.weighing import (
+from hindmost.models.pmnf.forecast import held_out, weighing
+from hindmost.models.pmnf.forecast.candidates import Candidate
+from hindmost.models.pmnf.forecast.held_out import Trials, hold_out
+from hindmost.models.pmnf.forecast.kernels import joint_trials
+from hindmost.models.pmnf.forecast.weighing import (
     JUMP,
     LARGEST_ERROR,
     MIN_ERROR,

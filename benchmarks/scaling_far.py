@@ -85,12 +85,12 @@ def foretold(
     metric = study_scaling(experiment, at=f"{at:.12g}").metrics[0]
     found = []
     for standing in metric.at_target(metric.order):
-        number = int(standing.kernel.series.kernel)
+        number = int(standing.series.kernel)
         aim = truth[number, -1]
         found.append(
             (
                 abs(standing.predicted / aim - 1.0),
-                abs(standing.explained / aim - 1.0),
+                abs(float(standing.kernel.evaluate(at)[0]) / aim - 1.0),
                 standing.low <= new[number] <= standing.high,
             )
         )

@@ -21,8 +21,9 @@ from benchmarks.extrap import MOST_SETS, Peer, add_peer, some
 from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf import detect_segments, fit, fit_segments
+from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.criterion import penalties
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.search import ABSENT, search
 from hindmost.models.pmnf.segments.one_behaviour import (

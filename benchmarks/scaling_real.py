@@ -92,9 +92,9 @@ def predict_left_out(series: list[RealSeries], dropped: int) -> Iterator[Predict
         study = study_scaling(experiment, at=f"{at:.12g}")
         for metric in study.metrics:
             for standing in metric.at_target(metric.order):
-                one = members[int(standing.kernel.series.kernel)]
+                one = members[int(standing.series.kernel)]
                 measured = float(one.medians[-1])
-                predicted = [standing.predicted, standing.explained]
+                predicted = [standing.predicted, float(standing.kernel.evaluate(at)[0])]
                 predicted += [power_law(one, dropped, count) for count in (2, 3)]
                 yield Prediction(
                     group=one.group,

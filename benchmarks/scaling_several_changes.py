@@ -15,8 +15,8 @@ from benchmarks.scaling_several import say
 from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, draw, grid
 from numpy.typing import NDArray
 
+from hindmost.models.pmnf.kernels import KernelModel
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import find_joint_changes, fit_parameters
 

@@ -315,8 +315,10 @@ def separated(first: Sequence[float], second: Sequence[float]) -> tuple[int, flo
 
 def repeats_words(first: Sequence[float], second: Sequence[float]) -> str:
     """Say why repeats do not decide in which order they are; empty if they do."""
-    if min(len(first), len(second)) < 2:
+    if max(len(first), len(second)) < 2:
         return "there are no repeats"
+    if min(len(first), len(second)) < 2:
+        return "one of the two has no repeats"
     side, chance = separated(first, second)
     if not side:
         return "the repeats overlap"

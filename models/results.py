@@ -53,6 +53,12 @@ class Prediction:
     high_s: float
     level: float = LEVEL
 
+    @classmethod
+    def around(cls, seconds: float, half_s: float) -> Prediction:
+        """Return a time with a symmetric interval, cut off at 0: no time is negative."""
+        low_s = max(seconds - half_s, 0.0)
+        return cls(seconds=seconds, low_s=low_s, high_s=seconds + half_s)
+
     @property
     def known(self) -> bool:
         """Whether there is a prediction."""

@@ -149,6 +149,24 @@ def test_help_has_at_most_ten_options_and_names_the_way_to_the_others(verb: str)
         assert "stopping before" not in short
 
 
+@pytest.mark.parametrize("room", ["analysis", "harness", "jobs", "models", "src"])
+def test_advice_names_options_that_its_verb_has(room: str) -> None:
+    known = {
+        name: {
+            option
+            for words in ([name], *(pair for pair in cli.BRANCHES if pair[0] == name))
+            for option in re.findall(r"--[a-z][a-z-]+", cli.help_of(words)) + list(words)
+        }
+        for name in cli.VERBS
+    }
+    for path in sorted((ROOT / room).rglob("*.py")):
+        text = re.sub(r'"\s*\n\s*f?"', "", path.read_text())  # a text over several lines
+        for verb, rest in re.findall(r"hindmost (\w+)( [^\n\"'`;,)]*)", text):
+            if verb in known:
+                asked = re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest.partition(" -- ")[0])
+                assert set(asked) <= known[verb], f"{path}: hindmost {verb}{rest}"
+
+
 def test_help_lists_every_verb() -> None:
     done = hindmost_command("--help")
     for verb, (_, summary) in cli.VERBS.items():

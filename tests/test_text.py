@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from hindmost.errors import UsageError
 from hindmost.text import (
+    as_long_as,
     choose,
     clock,
     counted,
     difference,
     duration,
     either,
+    first_of,
     named_ranks,
     parse_duration,
     percent,
@@ -104,7 +106,12 @@ def test_seconds_have_three_digits_and_the_unit_that_keeps_them_below_1000(value
 
 def test_quantities() -> None:
     assert quantity(0.25, "s") == "250 ms"
-    assert (quantity(1234567, "B"), quantity(5, "")) == ("1.235e+06 B", "5")
+    assert (quantity(1234567, "B"), quantity(5, "")) == ("1,235,000 B", "5")
+    assert quantity(23988.7, "MB/s") == "23,990 MB/s"
+    assert (quantity(9999.9, ""), quantity(1.2345e15, "B")) == ("10,000", "1.234e+15 B")
+    assert as_long_as(1.0004, "A") == "as long as A"
+    assert as_long_as(0.5, "A") == "0.5 times the time of A"
+    assert first_of(["a"] * 5) == "a, a, a, a, and 1 other"
 
 
 def test_the_unit_of_an_axis() -> None:

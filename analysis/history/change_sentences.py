@@ -15,7 +15,7 @@ from hindmost.models.changepoint.changes import WITHIN
 from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.changepoint.revisions import CONFIRMED, SEEN
 from hindmost.models.changepoint.robust.noise import FEWEST_NIGHTS
-from hindmost.text import counted, first_of, p_words, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, p_words, percent, quantity, signed_percent
 
 
 def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
@@ -32,7 +32,7 @@ def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
             yield f"        and {len(group.findings) - len(shown)} more"
     left = len(groups) - len(chosen)
     if left:
-        yield f"{left} more {plural(left, 'group')} of smaller changes; --json lists all"
+        yield f"{counted(left, 'more group')} of smaller changes; --json lists all"
 
 
 def worst_of(groups: Sequence[ChangeGroup]) -> list[tuple[ChangeGroup, list[SeriesChange]]]:
@@ -58,6 +58,11 @@ def commit_lines(group: ChangeGroup) -> list[str]:
 
 def change_sentence(finding: SeriesChange) -> str:
     """Return what changed, by how much, and how certain that is."""
+    return f"{named(finding.judged.series.name)}: {change_words(finding)}"
+
+
+def change_words(finding: SeriesChange) -> str:
+    """Return by how much a series changed, when, and how certain that is."""
     change, series = finding.change, finding.judged.series
     first, last = finding.dates
     when = f"on {finding.date}" + ("" if first == last else f" ({first} to {last})")
@@ -65,7 +70,7 @@ def change_sentence(finding: SeriesChange) -> str:
         goes_on = change.stop == finding.judged.detection.observations
         when = "in a drift " + (f"since {first}" if goes_on else f"from {first} to {last}")
     return (
-        f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
+        f"{quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, "
         f"{signed_percent(change.effect, change.effect_interval)}, "
         f"{p_words(change.p_anywhere, 1)}, {when}"

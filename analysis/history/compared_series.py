@@ -144,14 +144,16 @@ class ComparedSeries:
         low, high = ratio.interval
         if ratio.value < 1.0:
             low, high = 1.0 / high, 1.0 / low
-        sentence += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
+        sentence += f" ({times(low)} to {times(high)})"
+        if self.is_significant or ratio.p_value >= ALPHA:
+            sentence += f", {p_words(ratio.p_value)}"
         if not self.is_significant and ratio.p_value >= ALPHA:
             equal = "undecided" if self.is_undecided else "no significant difference"
             sentence = f"{equal}: {sentence}"
         elif not self.is_significant:
             sentence = (
                 f"not significant among {self.comparisons} comparisons ({p_words(ratio.p_value)}, "
-                f"{p_number(self.p_adjusted or 1.0)} adjusted): {sentence.rpartition(', ')[0]}"
+                f"{p_number(self.p_adjusted or 1.0)} adjusted): {sentence}"
             )
         if self.by_spread and ratio.freedom < FEWEST - 1:
             sentence += "; few repetitions"

@@ -25,7 +25,12 @@ OLD_DAYS = 3.0
 
 
 def headline(study: HistoryStudy) -> str:
-    """Return the verdict in one line."""
+    """Return the verdict on a history in one line."""
+    return f"{study.status()}: {verdict_words(study)}"
+
+
+def verdict_words(study: HistoryStudy) -> str:
+    """Return what the verdict of a history comes of."""
     found = [(each, one) for each in study.judged for one in each.recent(study.since)]
     failing = [case for case, badge in study.by_case().items() if badge == FAIL]
 
@@ -68,7 +73,7 @@ def headline(study: HistoryStudy) -> str:
     if not phrases:
         phrases += [*still_open(study), *quiet_words(study)]
     phrases += [*fell_silent(study), *not_judged(study)]
-    return f"{study.status()}: {', '.join(phrases) or 'no series'}"
+    return ", ".join(phrases) or "no series"
 
 
 def still_open(study: HistoryStudy) -> Iterator[str]:
@@ -198,12 +203,12 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
         now = renamed(study, case)
         yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
     if len(cases) > FEW:
-        yield f"silent: {len(cases) - FEW} more cases"
+        yield f"silent: {counted(len(cases) - FEW, 'more case')}"
     begun = sorted(study.new_cases().items(), key=lambda item: (-item[1], item[0]))
     for case, time in begun[:FEW]:
         yield f"new: {case_words(case)} began on {date_of(time)}"
     if len(begun) > FEW:
-        yield f"new: {len(begun) - FEW} more cases"
+        yield f"new: {counted(len(begun) - FEW, 'more case')}"
 
 
 def case_words(case: tuple[str, str]) -> str:
@@ -232,6 +237,12 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
 
 
 def newest_line(study: HistoryStudy) -> str:
+    """Say on a line of its own that newest results are outliers; empty if none is."""
+    words = newest_words(study)
+    return f"newest: {words}" if words else ""
+
+
+def newest_words(study: HistoryStudy) -> str:
     """Return which series end with an outlier, and the largest; empty if none does.
 
     A change is first seen after some nights: until then this is all that is known of it. A jump for
@@ -251,7 +262,7 @@ def newest_line(study: HistoryStudy) -> str:
     each, value, effect = max(rows, key=lambda row: abs(math.log1p(row[2])))
     one, unit = len(rows) == 1, each.series.unit
     return (
-        f"newest: the last result of {counted(len(rows), 'series')} is an outlier so far, which "
+        f"the last result of {counted(len(rows), 'series')} is an outlier so far, which "
         f"does not affect the verdict{': ' if one else '; the largest: '}"
         f"{named(each.series.name)}: {quantity(value, unit)} on {each.labels[-1]}, "
         f"{signed_percent(effect)} from its level of "

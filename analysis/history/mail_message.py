@@ -27,6 +27,7 @@ from hindmost.analysis.history.headline import (
     newest_line,
     scope,
     silence_lines,
+    verdict_words,
 )
 from hindmost.analysis.history.mail_plan import MailPlan, news_words
 from hindmost.analysis.history.study import HistoryStudy
@@ -147,8 +148,7 @@ def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
 
 def told_headline(study: HistoryStudy) -> str:
     """Return the headline, with the verdict in capitals."""
-    badge, _, rest = headline(study).partition(": ")
-    return f"{badge.upper()}: {rest}"
+    return f"{study.status().upper()}: {verdict_words(study)}"
 
 
 def cases_by_badge(study: HistoryStudy) -> dict[str, list[str]]:

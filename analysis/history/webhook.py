@@ -9,6 +9,7 @@ from hindmost.analysis.history.change_groups import ChangeGroup
 from hindmost.analysis.history.change_sentences import group_lines
 from hindmost.analysis.history.headline import failure_line, headline, scope, silence_lines
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.text import counted
 
 MAX_LINES, MAX_CHARACTERS = 20, 3500
 """Of a message; the last line counts the others."""
@@ -23,7 +24,7 @@ def webhook_text(study: HistoryStudy, groups: Sequence[ChangeGroup]) -> str:
             break
         shown.append(line)
     if left := len(lines) - len(shown):
-        shown.append(f"and {left} more lines")
+        shown.append(f"and {counted(left, 'more line')}")
     text = "\n".join([f"hindmost: {headline(study)}", scope(study), *shown])
     # Slack reads these three as marks of its own.
     for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):

@@ -324,7 +324,7 @@ def read_history(
         _names(format),
         into.remarks,
         depth=DEPTH_OF_HISTORY,
-        if_mixed="Name the format to read, or name all of them to read them as one history.",
+        if_mixed="Give the files of one format, or name the formats (hindmost history --format).",
     )
     found.sort(key=lambda each: each[0].resolve())
     _read_each(found, len({root_of(path) for path in given}) > 1, into)

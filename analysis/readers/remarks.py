@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from hindmost.errors import DataError
-from hindmost.text import plural
+from hindmost.text import counted
 
 SHOWN = 5
 """Remarks of one sort that are given in full."""
@@ -24,7 +24,7 @@ def stands_for(sentence: str) -> int:
 def few(sentences: Sequence[str], most: int) -> list[str]:
     """Return the first few sentences of `Remarks`, and say how many more remarks there are."""
     left = sum(stands_for(each) for each in sentences[most:])
-    more = [f"{left} more {plural(left, 'remark')}"] if left else []
+    more = [f"{counted(left, 'more remark')}"] if left else []
     return [*sentences[:most], *more]
 
 

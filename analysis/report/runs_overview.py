@@ -179,7 +179,7 @@ def headline_on_runs(
 
 def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
     """Say how far a kernel is predicted to grow, and how sure that is."""
-    name, at = standing.kernel.series.kernel, target.explain()
+    name, at = standing.series.kernel, target.explain()
     if not (math.isfinite(standing.growth) and standing.predicted > 0.0):
         return f"How {name} grows to {at} is unknown."
     ends = [standing.growth * each / standing.predicted for each in (standing.low, standing.high)]
@@ -221,8 +221,8 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     unfit = [
         each.series.kernel
         for metric in study.metrics
-        for each in map(metric.kernel, metric.order[:MAX_LISTED].tolist())
-        if each.unexplained(at) or each.model_at(at).misfit
+        for each in metric.at_target(metric.order[:MAX_LISTED])
+        if each.kernel.unexplained(at) or each.kernel.model_at(at).misfit
     ]
     if unfit and not study.warnings:
         left = f" and {len(unfit) - 1} more" if unfit[1:] else ""

@@ -88,7 +88,7 @@ def leading_chart(
 ) -> Widget:
     """Return one chart of the kernels that matter, over the parameter that drives the first."""
     shown = [
-        (chart, f"{each.kernel.series.kernel} ({percent(each.share, 0)} at the target)")
+        (chart, f"{each.series.kernel} ({percent(each.share, 0)} at the target)")
         for chart, each in zip(charts, standings, strict=False)
         if chart.x == charts[0].x and (chart is charts[0] or each.share >= MATTERS)
     ]
@@ -113,7 +113,7 @@ def section(
     at, source = metric.target.explain(), study.experiment.source
     lines = kernel_lines(metric, list(standings))
     drawn = [
-        live_chart(chart, each.kernel.series.kernel, CAPTION, numbers, height=INCHES)
+        live_chart(chart, each.series.kernel, CAPTION, numbers, height=INCHES)
         for chart, each in zip(charts, standings, strict=False)
     ]
     return [
@@ -155,7 +155,7 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
         ),
         rows=[
             (
-                each.kernel.series.kernel,
+                each.series.kernel,
                 quantity(each.predicted, metric.unit),
                 each.interval(),
                 percent(each.share),
@@ -198,7 +198,7 @@ def on_kernel(
     )
     said += f"; its behaviour changes {changes}." if changes else "."
     return Stated(
-        quantity=f"Growth of {kernel.series.kernel}",
+        quantity=f"Growth of {standing.series.kernel}",
         text=said + (f" {capital('; '.join(doubts))}." if doubts else ""),
         cost_s=more if unit == "s" else 0.0,
         share=standing.share,

@@ -109,6 +109,11 @@ class AttachedRun:
         return float(own_s.max() - own_s.mean()) / max(self.run.solve_time_s, 1e-300)
 
     @property
+    def is_whole_program(self) -> bool:
+        """Whether no loop is measured, but all that the program did."""
+        return bool(self.attached.get("no_loop"))
+
+    @property
     def solves(self) -> int:
         """Solves in the run; 0 for a loop."""
         return int(self.attached.get("solves", 0))
@@ -146,14 +151,20 @@ class AttachedRun:
 
     def paragraphs(self) -> list[list[Sentence]]:
         """Return the sentences; those on one thing together."""
+        facts = [sentences(fact) for fact in self.facts]
         return [
+            *(
+                [[Sentence(each) for each in self.waiting()], *facts, [Sentence(self.what())]]
+                if self.is_whole_program
+                else []
+            ),
             *([[Sentence(self.why_incomplete())]] if not self.run.header.complete else []),
-            [Sentence(self.what())],
+            *([] if self.is_whole_program else [[Sentence(self.what())]]),
             *([[Sentence(self.calls_kept())]] if self.run.summed else []),
             *([[Sentence(text, OTHERS)] for text in self.other_loops()] if self.alone else []),
             self.where(),
             *([[Sentence(self.nobody())]] if self.nobody() else []),
-            *(sentences(fact) for fact in self.facts),
+            *([] if self.is_whole_program else facts),
             *([[Sentence(text)] for text in (*self.counted_work(), *self.inner())]),
             *([[Sentence(self.time_use())]] if self.time_use() else []),
             [Sentence(self.next())],
@@ -186,6 +197,11 @@ class AttachedRun:
         """Say how much there is of what."""
         header, attached = self.run.header, self.attached
         time = seconds(self.run.solve_time_s)
+        if self.is_whole_program:
+            return (
+                f"The whole program takes {time}{self.run.of_program}. It is not divided into "
+                f"iterations: {attached['no_loop']}"
+            )
         if not self.solves:
             name = (attached.get("loop") or {}).get("name")
             each = f" ({header.iteration_is})" if header.iteration_is else ""
@@ -218,7 +234,7 @@ class AttachedRun:
 
     def where(self) -> list[Sentence]:
         """Say where the time went, by cause and in which calls."""
-        found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
+        found = efficiency_of(self.run)
         whole_s = max(self.run.solve_time_s, 1e-300)
         parts_s = {} if found is None else where_time_goes(self.run, found)
         shares = self.shares
@@ -243,6 +259,22 @@ class AttachedRun:
         if self.polling:
             said.append(Sentence(f"But {self.polling.text}."))
         return said
+
+    def waiting(self) -> list[str]:
+        """Say which rank spends most time in MPI at one place, and for whom ranks wait there."""
+        if self.run.header.ranks < 2 or not self.stretches:
+            return []
+        longest = max(self.stretches, key=lambda each: float(each.wait_s.max()))
+        rank = int(longest.wait_s.argmax())
+        share = float(longest.wait_s[rank]) / max(self.run.solve_time_s, 1e-300)
+        if share < WORTH_SAYING:
+            return []
+        text = f"Rank {rank} spends {percent(share, 0)} of the time in MPI at {longest.before}."
+        for_whom = longest.for_whom()
+        if for_whom is None:
+            return [text]
+        whom, part = for_whom
+        return [text, f"{percent(part, 0)} of all ranks' time there is waiting for rank {whom}."]
 
     def nobody(self) -> str:
         """Say why nobody can be a straggler; empty where somebody can."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.finding import NUMBERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.show.phrases import waited_words
@@ -75,14 +76,10 @@ def core_wait(run: Run) -> CoreWait | None:
     """Return how long the ranks of a run waited for cores; None where that is not known."""
     if not run.has("core_wait"):
         return None
-    waited_s, whole_s, window = run.variable("core_wait"), run.solve_time, "time"
+    waited_s = run.variable("core_wait")
     if not np.isfinite(waited_s).all():
         return None
-    attached = run.header.spec.get("attached") or {}
-    if attached.get("loop") and attached["seconds"] > run.solve_time_s:
-        # The kernel's count is of the whole program, of which the loop is a part.
-        whole_s = np.full(whole_s.shape, attached["seconds"])
-        window = "program's time"
+    whole_s, window = observed_time(run)
     waited_s = np.minimum(waited_s, whole_s)  # the kernel is asked just before and after
     each = waited_s / whole_s
     worst = int(each.argmax())
@@ -94,6 +91,15 @@ def core_wait(run: Run) -> CoreWait | None:
         host=run.hosts[worst] if len(set(run.hosts)) > 1 else "",
         window=window,
     )
+
+
+def observed_time(run: Run) -> tuple[NDArray[np.float64], str]:
+    """Return the time of which the kernel's counts are, shape (rank,), seconds, and its name."""
+    attached = run.header.spec.get("attached") or {}
+    if attached.get("loop") and attached["seconds"] > run.solve_time_s:
+        # They are of the whole program, of which the loop is a part.
+        return np.full(run.solve_time.shape, attached["seconds"]), "program's time"
+    return run.solve_time, "time"
 
 
 def number_of(run: Run, name: str) -> float | None:

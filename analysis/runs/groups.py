@@ -99,7 +99,7 @@ def group_runs(runs: Iterable[Run]) -> list[Group]:
     remarks = []
     for kind in kinds:
         alike = [other for other in kinds if all(other[key] == kind[key] for key in IN_TITLE)]
-        # The title names injected noise; only its absence is to be remarked.
-        named = [key for key in apart(alike) if key != INJECTED or key not in kind]
+        # The title names injected noise; only its absence is to be remarked, and of nothing else.
+        named = [key for key in apart(alike) if (key == INJECTED) != (key in kind)]
         remarks.append(", ".join(part_words(key, kind.get(key)) for key in named))
     return [Group(tuple(members), remark) for members, remark in zip(ordered, remarks, strict=True)]

@@ -27,7 +27,7 @@ from hindmost.analysis.runs.stretches import (
     stretches_of,
     work_in,
 )
-from hindmost.analysis.runs.threads import unequal_threads
+from hindmost.analysis.runs.threads import busy_threads, unequal_threads
 from hindmost.analysis.show.facts import (
     Certainty,
     Fact,
@@ -80,7 +80,9 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
     if not run.bodies:
         return
     yield from unequal_threads(run)
+    yield from busy_threads(run)
     if run.header.ranks < 2:
+        yield from no_core(run, findings)
         return
     try:
         verdict, stretches = verdict_of(run), stretches_of(run)
@@ -92,7 +94,9 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
     recurring = list(recurring_work(run, stretches, least_s))
     if not verdict.withheld:
         unequal = unequal_work(verdict, stretches)
-        yield replace(unequal, leads=errors and unequal.steady, others_recur=bool(recurring))
+        starved = verdict.culprit is not None and verdict.culprit.undisturbed
+        leads = unequal.steady and (errors or starved)
+        yield replace(unequal, leads=leads, others_recur=bool(recurring))
         yield from recurring
         yield from growing_work(run, stretches, least_s, disturbed=disturbed)
     yield from no_core(run, findings)

@@ -16,7 +16,7 @@ from hindmost.analysis.runs.configuration import LOOP, apart, configuration, par
 from hindmost.analysis.runs.over_ranks import grouped, identifying, size_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import repeats_words
-from hindmost.text import counted, seconds
+from hindmost.text import as_long_as, counted, seconds
 
 OF_A_CASE = ("ranks", "unknowns")
 """Results of a configuration that name a case."""
@@ -79,8 +79,7 @@ class Case:
 
     def explain(self) -> str:
         """Say how the times compare: the ratio of iterations times that of an iteration."""
-        ratio = f"{self.time_ratio:.3g}"
-        how = "as long as A" if ratio == "1" else f"{ratio} times the time of A"
+        how = as_long_as(self.time_ratio, "A")
         return (
             f"{self.name}: B takes {how}, "
             f"{seconds(self.times_s[1])} and {seconds(self.times_s[0])}: {self.factors()}."
@@ -96,7 +95,8 @@ class Case:
             else f"{self.iterations_ratio:.3g} times the iterations ({after:,.0f}, not "
             f"{before:,.0f})"
         )
-        return f"{count}, {self.iteration_ratio:.3g} times the time of each"
+        ratio = f"{self.iteration_ratio:.3g} times"
+        return f"{count}, {'about' if ratio == '1 times' else ratio} the time of each"
 
     @property
     def undecided(self) -> str:

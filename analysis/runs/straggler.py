@@ -38,8 +38,13 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
-from hindmost.models.ranks.extrema import COSTS, MAJORITY
+from hindmost.models.ranks.culprit import (
+    STEADY,
+    Culprit,
+    QuickestWork,
+    find_culprit,
+)
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
@@ -64,6 +69,9 @@ class RankCosts:
         Whether late neighbours and slow transfers were separated.
     overlaps : bool
         Whether ranks work while a collective is pending, according to the events.
+    in_mpi_s : float
+        Time in MPI of the ranks that wait least in each iteration: of all iterations if these were
+        as their median.
     """
 
     lateness: Lateness
@@ -72,6 +80,7 @@ class RankCosts:
     quickest: QuickestWork
     transfers: bool
     overlaps: bool = False
+    in_mpi_s: float
 
     def sum_of(self, chosen: Sequence[str]) -> NDArray[np.float64]:
         """Return the time in some phases: float64, shape (rank,), seconds."""
@@ -118,6 +127,7 @@ class RankCostsTally:
         self._phases = np.zeros((run.columns, len(run.phases)))
         self._stride = -(-run.bodies * run.columns // MAX_SAMPLES) or 1
         self._own: list[NDArray[np.float64]] = []
+        self._in_mpi: list[NDArray[np.float64]] = []
         self._overlapped_s = 0.0
 
     def add(self, block: Block) -> None:
@@ -130,6 +140,8 @@ class RankCostsTally:
         self._phases += block.phases_of_ranks
         outside = [name not in IN_MPI for name in self._run.phases]
         self._own.append(sum_of_phases(block.phases[:: self._stride], outside))
+        in_mpi_s = sum_of_phases(block.phases[:: self._stride], [not each for each in outside])
+        self._in_mpi.append(in_mpi_s.min(axis=1))
 
     def result(self) -> RankCosts:
         """Return the costs."""
@@ -140,6 +152,7 @@ class RankCostsTally:
             quickest=QuickestWork.of(np.concatenate(self._own)),
             transfers=self._events,
             overlaps=self._overlapped_s > WORTH_SAYING * float(self._phases.sum()),
+            in_mpi_s=self._run.bodies * float(np.median(np.concatenate(self._in_mpi))),
         )
 
 
@@ -157,12 +170,15 @@ def costs_of(run: Run) -> RankCosts:
         return tallied(run, Wanted(RankCostsTally, checked=False))
     profile = profiles_of(run)
     own = profile[:, :, [name not in IN_MPI for name in run.phases]].sum(axis=2)
+    bodies = run.variable("interval_bodies")
+    in_mpi_s = (profile.sum(axis=2) - own).min(axis=1) / bodies
     return RankCosts(
         lateness=lateness_of_all(run, profile),
         phases=tuple(run.phases),
         phase_s=profile.sum(axis=0),
-        quickest=QuickestWork.of(own / run.variable("interval_bodies")[:, None]),
+        quickest=QuickestWork.of(own / bodies[:, None]),
         transfers=run.has("every_transfer"),
+        in_mpi_s=run.bodies * float(np.median(in_mpi_s)),
     )
 
 
@@ -286,11 +302,11 @@ def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
     spent_s = processor_time(run, stretches)
     if spent_s is not None:
         by_processor = QuickestWork.of_processor_time(spent_s, run.bodies)
-        undisturbed_s = min(float(spent_s.max()), run.solve_time_s)
-        found = culprit_by(run, costs, by_processor, whole_s=undisturbed_s)
-        share = 0.0 if found is None else found.cost_s / run.solve_time_s
-        if found is not None and found.sure and share >= COSTS:
-            found = replace(found, processor=True, quickest=False, share=share)
+        whole_s = undisturbed_time(run, costs, spent_s)
+        found = culprit_by(run, costs, by_processor, whole_s=whole_s)
+        if found is not None and found.sure:
+            undisturbed = whole_s < run.solve_time_s
+            found = replace(found, processor=True, quickest=False, undisturbed=undisturbed)
             return StragglerVerdict(run=run, costs=costs, culprit=found)
     core_wait_s = run.variable("core_wait") if run.has("core_wait") and not run.reduced else None
     return StragglerVerdict(
@@ -314,6 +330,19 @@ def culprit_by(
         core_wait_s,
         waited_part=costs.waited_part,
     )
+
+
+def undisturbed_time(run: Run, costs: RankCosts, spent_s: NDArray[np.float64]) -> float:
+    """Return how long a run would be without what keeps its ranks from their cores, in seconds.
+
+    Parameters
+    ----------
+    spent_s : float64 array, shape (rank,), seconds
+        Processor time outside MPI.
+    """
+    if float(costs.own_s.sum()) <= STEADY * float(spent_s.sum()):
+        return run.solve_time_s
+    return min(float(spent_s.max()) + costs.in_mpi_s, run.solve_time_s)
 
 
 def processor_time(run: Run, stretches: Sequence[Stretch]) -> NDArray[np.float64] | None:

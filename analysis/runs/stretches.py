@@ -23,6 +23,7 @@ from hindmost.analysis.runs.tallies import (
     exchanges_meet_in,
     neighbours_in,
 )
+from hindmost.harness.loops.code import NOT_THE_PROGRAM
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import (
@@ -243,7 +244,7 @@ def times_waited_for(
         return found
     neighbours, meet, clock_s = neighbours_in(run), exchanges_meet_in(run), clock_uncertainty(run)
     ranks, contexts = run.columns, len(ends)
-    before = np.zeros(ranks, np.int64)  # the last context of the rows before
+    before = np.zeros(ranks, np.int64)  # the context of each rank's last call in the rows before
     for rows in run.blocks():
         block = Block(run, rows)
         events = block.events
@@ -253,8 +254,11 @@ def times_waited_for(
         by, wait_s = by[events.recorded], wait_s[events.recorded]
         if not len(here):
             continue
-        pair = np.concatenate([before[None], here[:-1]]) * contexts + here
-        before = here[-1]
+        rows_until = np.concatenate([before[None], here])  # 0 where a rank makes no call
+        latest = np.where(rows_until > 0, np.arange(len(rows_until))[:, None], 0)
+        rows_until = np.take_along_axis(rows_until, np.maximum.accumulate(latest), axis=0)
+        pair = rows_until[:-1] * contexts + here
+        before = rows_until[-1]
         told = (by >= 0) & (by != np.arange(ranks)) & (wait_s > clock_s)
         told &= (pair >= contexts) & (here > 0)
         pairs, which = np.unique(pair[told], return_inverse=True)
@@ -267,8 +271,15 @@ def times_waited_for(
 
 
 def named_chain(contexts: CallContexts, context: int) -> list[str]:
-    """Return the places of a chain of calls, the outermost first."""
-    return [contexts.places[frame] for frame in contexts.chain(context)]
+    """Return the places of a chain of calls, the outermost first, without those inside of MPI."""
+    chain = contexts.chain(context).tolist()
+    inside = {
+        number
+        for number, module in enumerate(contexts.modules)
+        if NOT_THE_PROGRAM.search(module.path)
+    }
+    own = [frame for frame in chain if contexts.module[frame] not in inside]
+    return [contexts.places[frame] for frame in own or chain]
 
 
 def parting(own: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
@@ -279,9 +290,17 @@ def parting(own: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
 
 
 def place_at(chain: Sequence[str], at: int) -> str:
-    """Write a place of a chain of calls: ``exchange in step (step.c:62)``."""
-    inner = chain[at + 1].rpartition(" (")[0] if at + 1 < len(chain) else ""
-    return f"{inner} in {chain[at]}" if inner else chain[at]
+    """Write a place of a chain of calls: ``exchange in step (step.c:62)``.
+
+    In code without lines it is the line that calls this code, or else the function.
+    """
+    with_line = [place for place, words in enumerate(chain[: at + 1]) if words.endswith(")")]
+    with_name = [place for place, words in enumerate(chain[: at + 1]) if "+0x" not in words]
+    at = (with_line or with_name or [at])[-1]
+    if not with_line:
+        return chain[at]
+    inner = next((words for words in chain[at + 1 :] if "+0x" not in words), "")
+    return f"{inner.partition(' (')[0]} in {chain[at]}" if inner else chain[at]
 
 
 def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:

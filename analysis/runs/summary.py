@@ -16,6 +16,7 @@ from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import told_shares, why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.links import link_words, node_links
+from hindmost.analysis.runs.threads import OtherThreads, other_threads
 from hindmost.analysis.show.phrases import FactEntry
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
@@ -25,7 +26,7 @@ from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.links import LinkCost
-from hindmost.text import counted, percent, seconds
+from hindmost.text import counted, number, percent, seconds
 
 BALANCED_S = 1e-6
 """How closely the parts of a solve sum to its time."""
@@ -62,6 +63,8 @@ class RunSummary:
         Largest difference on any rank between the solve time and the sum of lead-in, bodies,
         restarts and lead-out.
     core_wait : CoreWait or None
+        None if unknown.
+    threads : OtherThreads or None
         None if unknown.
     ending : Ending or None
         What the solve was asked to do and how much of it was done; None if unknown.
@@ -104,6 +107,7 @@ class RunSummary:
     balance_s: float
     context_switches: int
     core_wait: CoreWait | None
+    threads: OtherThreads | None
     instructions: float | None
     cycles: float | None
     load: list[float] | None
@@ -149,8 +153,14 @@ class RunSummary:
         return [
             *([] if below_program else self._known_lines()),
             *self._ending_lines(),
-            f"  iteration   {body['median']} (median); {fastest}"
-            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            *(
+                [
+                    f"  iteration   {body['median']} (median); {fastest}"
+                    f"99 % below {body['quantile_99']}, slowest {body['maximum']}"
+                ]
+                if self.bodies > 1
+                else []
+            ),
             *([f"  network     {network}"] if network and not below_program else []),
             *(
                 [f"  INJECTED    noise {self.injected}: {injected} of the ranks' time"]
@@ -221,7 +231,8 @@ class RunSummary:
         lines += self.adaptive.lines() if self.adaptive else ()
         if self.instructions and self.cycles:
             lines.append(
-                f"  counted     {self.instructions:.4g} instructions, {self.cycles:.4g} cycles, "
+                f"  counted     {number(self.instructions)} instructions, "
+                f"{number(self.cycles)} cycles, "
                 f"{self.instructions / self.cycles:.2f} instructions per cycle"
             )
         return [*lines, f"  machine     {self.machine}{binding}; {petsc}{self.mpi_library}"]
@@ -309,6 +320,7 @@ def summarise_run(run: Run) -> RunSummary:
         balance_s=counted["balance_s"],
         context_switches=switches_of(run),
         core_wait=core_wait(run),
+        threads=other_threads(run),
         instructions=counted.get("counted", {}).get("instructions") or None,
         cycles=counted.get("counted", {}).get("cycles") or None,
         load=load_around(run),

@@ -3,17 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.cores import observed_time
 from hindmost.analysis.runs.finding import WORTH_SAYING, Topic
 from hindmost.analysis.runs.sampled import RunSamples
-from hindmost.analysis.show.facts import Fact, UnequalThreads
+from hindmost.analysis.show.facts import Fact, Stated, UnequalThreads
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import SURE, SURE_BY_TIMER
 from hindmost.models.ranks.teams import TeamImbalance, TeamWork
+from hindmost.text import capital, counted, percent, seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherThreads:
+    """What threads other than the one that calls MPI do, on the rank where they do most.
+
+    Attributes
+    ----------
+    rank : int
+    threads : int
+        Of the process at the end, those of MPI too; 0 if unknown.
+    cpu_s : float
+        Processor time of the others.
+    share : float
+        That over the time in which they were observed; above 1 where several ran at once.
+    window : str
+        What that is the time of.
+    sampled : bool
+        Whether samples tell what they did.
+    """
+
+    rank: int
+    threads: int
+    cpu_s: float
+    share: float
+    window: str
+    sampled: bool
+
+    def __str__(self) -> str:
+        alive = f"; {counted(self.threads, 'thread')} at its end, those of MPI too"
+        unseen = "" if self.sampled else ". What they do is not seen: 'attach --sample'"
+        return (
+            f"threads of rank {self.rank} that are not the one that calls MPI use "
+            f"{seconds(self.cpu_s)} of processor time, {percent(self.share, 0)} of the "
+            f"{self.window}{alive if self.threads else ''}{unseen}"
+        )
+
+
+def other_threads(run: Run) -> OtherThreads | None:
+    """Return what other threads of the ranks do; None where no rank knows it."""
+    if not run.has("others_cpu") or not run.bodies:
+        return None
+    spent_s = run.variable("others_cpu")
+    if not np.isfinite(spent_s).any():
+        return None
+    whole_s, window = observed_time(run)
+    at = int(np.nanargmax(spent_s))
+    return OtherThreads(
+        rank=int(run.variable("rank")[at]),
+        threads=int(run.variable("threads")[at]),
+        cpu_s=float(spent_s[at]),
+        share=float(spent_s[at] / whole_s[at]),
+        window=window,
+        sampled=run.has("sample_rank")
+        and (run.header.spec.get("sampling") or {}).get("mechanism") != "none",
+    )
+
+
+def busy_threads(run: Run) -> Iterator[Fact]:
+    """Yield how much other threads work, where that matters."""
+    others = other_threads(run)
+    if others is not None and others.share >= WORTH_SAYING:
+        yield Stated(
+            quantity="Other threads",
+            subject=f"rank {others.rank}",
+            text=f"{capital(str(others))}.",
+            basis="processor times of the process and of the thread that calls MPI",
+            topics=(Topic.TIMES,),
+            files=(str(run.path),),
+        )
 
 
 def unequal_threads(run: Run) -> Iterator[Fact]:

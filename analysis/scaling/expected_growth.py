@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.scaling.formula import FLAT, Formula, Growth, parse
-from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale, point_text
 from hindmost.errors import UsageError
+from hindmost.models.pmnf.kernels import KernelModel
 from hindmost.text import choose
 
 SAME = 1e-9
@@ -76,7 +76,7 @@ class UnexpectedGrowth:
 
     def explain(self, target: TargetScale) -> str:
         """Say what was expected and what was found."""
-        series = self.standing.kernel.series
+        series = self.standing.series
         return (
             f"{series.kernel} ({series.metric}) grows worse than {self.expectation.formula.text}: "
             f"found {self.standing.kernel.model_at(target.at).expression()}; from "
@@ -129,7 +129,7 @@ def expected_of(kernel: str, expectations: Sequence[Expectation]) -> Expectation
     return meant[-1] if meant else None
 
 
-def leading_growth(kernel: KernelScaling, target: TargetScale) -> dict[tuple[str, ...], Growth]:
+def leading_growth(kernel: KernelModel, target: TargetScale) -> dict[tuple[str, ...], Growth]:
     """Return the leading exponents of the model that is valid at the target.
 
     Of each parameter alone, and of several all together.

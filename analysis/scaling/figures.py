@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.study import KernelAtTarget
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.chart import Chart, Quantity, Series
@@ -20,6 +19,7 @@ from hindmost.analysis.show.figure_style import FORMATS, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 from hindmost.models.inference import LEVEL
+from hindmost.models.pmnf.kernels import KernelModel
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.segmentation import geometric
 from hindmost.text import UNITS, either, percent, unit_for
@@ -91,7 +91,7 @@ def files_for(kernels: Sequence[KernelAtTarget], out: Path) -> list[Path]:
         return [out, *rest]
     used: dict[str, int] = {}
     files = []
-    for series in (each.kernel.series for each in kernels):
+    for series in (each.series for each in kernels):
         text = f"{series.kernel}-{series.metric}"
         name = re.sub(r"[^\w.]+", "-", text, flags=re.ASCII).strip("-.")[-LONGEST_NAME:]
         used[name] = used.get(name, 0) + 1
@@ -117,7 +117,7 @@ def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
             segmentation=replace(kernel.segmentation, changes=()),
             segments=(last,),
         )
-    series = kernel.series
+    series = standing.series
     beside, parameters = np.delete(series.points, axis, 1), np.delete(target.parameters, axis)
     others = np.delete(target.largest, axis)
     here = (beside == others).all(axis=1)
@@ -145,7 +145,7 @@ def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
         for model, at, none in zip(models, asked, nothing, strict=True)
     ]
     sides = [
-        kernel.widened(at, said, *model.interval(at, level=LEVEL)) if model else (none, none)
+        _model_interval(kernel, model, at, said) if model else (none, none)
         for model, at, said, none in zip(models, asked, predicted, nothing, strict=True)
     ]
     low = np.maximum(_broken([side[0] for side in sides]), 0.0)
@@ -228,14 +228,25 @@ def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
     )
 
 
-def driver(kernel: KernelScaling, target: TargetScale) -> int:
+def _model_interval(
+    kernel: KernelModel,
+    model: ScalingModel,
+    at: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the interval of a segment's model, as wide beyond the points as `scale` says."""
+    low, high = model.interval(at, level=LEVEL)
+    return kernel.held_out.widen(at, predicted, low, high) if kernel.held_out else (low, high)
+
+
+def driver(kernel: KernelModel, target: TargetScale) -> int:
     """Return the parameter over which a kernel grows most, from its least value to the target."""
     if len(target.parameters) < 2:
         return 0
     ends = np.tile(target.largest, (2, len(target.parameters), 1))
-    for axis, least in enumerate(kernel.series.points.min(axis=0)):
+    for axis, least in enumerate(kernel.whole.points.min(axis=0)):
         ends[:, axis, axis] = least, max(target.at[axis], target.largest[axis])
-    first, last = (np.maximum(kernel.predict(each), np.finfo(float).tiny) for each in ends)
+    first, last = (np.maximum(kernel.evaluate(each), np.finfo(float).tiny) for each in ends)
     return int(np.abs(np.log(last / first)).argmax())
 
 
@@ -311,7 +322,7 @@ def _ticks(measured: NDArray[np.float64], end: float) -> tuple[float, ...]:
 
 
 def _grids(
-    kernel: KernelScaling, begin: float, end: float, *, logarithmic: bool
+    kernel: KernelModel, begin: float, end: float, *, logarithmic: bool
 ) -> list[NDArray[np.float64]]:
     """Return where each segment's model is drawn; neighbours meet in the middle of a change."""
     spread = np.geomspace if logarithmic else np.linspace
@@ -329,7 +340,7 @@ def _broken(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.concatenate(pieces[:-1])
 
 
-def _model_name(kernel: KernelScaling, models: list[ScalingModel | None]) -> str:
+def _model_name(kernel: KernelModel, models: list[ScalingModel | None]) -> str:
     """Write the models of all segments."""
     if len(models) == 1:
         return (models[0] or kernel.whole).expression()

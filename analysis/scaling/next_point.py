@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.scaling.batches import Batch
-from hindmost.analysis.scaling.predictions import forecasts
 from hindmost.analysis.scaling.target import TargetScale, point_text
+from hindmost.models.pmnf.kernels import KernelModels, predict_together
 from hindmost.text import percent
 
 BUDGET = 1.0
@@ -62,7 +61,7 @@ class NextPoint:
 
 
 def next_point(
-    batches: Sequence[Batch],
+    batches: Sequence[KernelModels],
     target: TargetScale,
     roots: NDArray[np.bool_],
     *,
@@ -82,10 +81,10 @@ def next_point(
     last, at = target.largest[0], target.at[0]
     if len(target.parameters) > 1 or not last * STEP < at:
         return None
-    now = _forecast(batches, at, roots.size)
+    now = _forecast(batches, at)
     if not np.isfinite(now[0]).any():
         return None
-    points = np.unique(np.concatenate([batch.points for batch in batches]))
+    points = np.unique(np.concatenate([batch.whole.observations.points for batch in batches]))
     steps = last * STEP ** np.arange(1.0, 1.0 + np.log(at / last) / np.log(STEP))
     per_second = target.parameters[0].lower() in OF_PROCESSORS
     spent = sum(
@@ -93,11 +92,11 @@ def next_point(
         for point in points.tolist()
     )
     for step in steps[steps < at][::-1].tolist():
-        predicted, _ = _forecast(batches, step, roots.size)
+        predicted, _ = _forecast(batches, step)
         time = np.nansum(np.where(roots, predicted, 0.0))
         cost = float(time * (step if per_second else 1.0) / spent)
         if cost <= budget:
-            _, then = _forecast(batches, last * at / step, roots.size)
+            _, then = _forecast(batches, last * at / step)
             if not np.nanmedian(now[1] / then) >= MIN_GAIN:
                 return None
             return NextPoint(
@@ -107,14 +106,13 @@ def next_point(
 
 
 def _forecast(
-    batches: Sequence[Batch], at: float, count: int
+    batches: Sequence[KernelModels], at: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return predictions and spans of intervals of all kernels, NaN where nothing is foretold."""
-    predicted, spans = np.full((2, count), np.nan)
-    for kernels, forecast in forecasts(batches, (at,)):
-        predicted[kernels], spans[kernels] = forecast.predicted, forecast.high / forecast.low
-    return predicted, spans
+    """Return predictions and spans of intervals of all kernels, NaN of those by a model."""
+    found = predict_together(batches, (at,))
+    spans = found.high / np.where(found.by_model, np.nan, found.low)
+    return np.where(found.by_model, np.nan, found.predicted), spans
 
 
-def _measured(batches: Sequence[Batch], point: float) -> NDArray[np.float64]:
+def _measured(batches: Sequence[KernelModels], point: float) -> NDArray[np.float64]:
     return np.concatenate([batch.measured((point,)) for batch in batches])

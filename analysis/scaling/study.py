@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.units import IN_SECONDS
-from hindmost.analysis.scaling.batches import Batch, ScalingOptions, fit_batch, group_series
-from hindmost.analysis.scaling.kernel import KernelScaling
+from hindmost.analysis.scaling.batches import ScalingOptions, fit_batch, group_series
 from hindmost.analysis.scaling.next_point import BUDGET, NextPoint, next_point
-from hindmost.analysis.scaling.predictions import Predictions, predict_all
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
+from hindmost.models.pmnf.forecast.kernels import Predictions
+from hindmost.models.pmnf.kernels import KernelModel, KernelModels, predict_together
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
-from hindmost.text import percent, quantity
+from hindmost.text import counted, percent, quantity
 
 MAX_POINTS = 1000
 """Of a series: the search for segments tries a model at every point of it."""
@@ -52,12 +52,11 @@ class KernelAtTarget:
 
     Attributes
     ----------
-    kernel : KernelScaling
+    series : KernelSeries
+    kernel : KernelModel
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
-        90 %. Measurements are above 0, so low and high are cut off there. NaN without an interval.
-    explained : float
-        What the model of the kernel says at the target; NaN if its last segment has none.
+        90 %. NaN without an interval.
     weights : tuple of (str, float)
         What was weighed and joined to foretell it, the largest weight first; empty if the model
         predicts.
@@ -73,11 +72,11 @@ class KernelAtTarget:
         where none is proposed.
     """
 
-    kernel: KernelScaling
+    series: KernelSeries
+    kernel: KernelModel
     predicted: float
     low: float
     high: float
-    explained: float
     weights: tuple[tuple[str, float], ...]
     missed: float
     share: float
@@ -99,26 +98,12 @@ class KernelAtTarget:
         """Write the interval."""
         if math.isnan(self.low):
             return "none"
-        return " to ".join(
-            quantity(each, self.kernel.series.unit) for each in (self.low, self.high)
-        )
+        return " to ".join(quantity(each, self.series.unit) for each in (self.low, self.high))
 
     def source(self) -> str:
         """Name the sources that matter."""
         named = [each for each in self.sources if each[1] >= MIN_NAMED]
         return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
-
-    def disagreement(self) -> str:
-        """Say that the model contradicts the prediction; empty if it does not."""
-        if not self.weights or np.isnan(self.explained):
-            return ""
-        if self.low <= self.explained <= self.high:
-            return ""
-        unit = self.kernel.series.unit
-        return (
-            f"the model gives {quantity(self.explained, unit)} at the target, but the last "
-            f"points predict {quantity(self.predicted, unit)}"
-        )
 
     def doubts(self, target: TargetScale) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
@@ -126,15 +111,13 @@ class KernelAtTarget:
         if not self.kernel.unexplained(target.at):
             found = self.kernel.model_at(target.at).doubts()
         found += [each for each in self.kernel.whole.lone_values() if each not in found]
-        if contradiction := self.disagreement():
-            found.append(contradiction)
         if self.missed > MISSED:
             found.append(
                 "predicted in the same way from the points before it, the last point would be off "
                 f"by a factor of {self.missed:.2g}: the target may be as well"
             )
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
-        if self.predicted <= 0.0:
+        if self.predicted <= 0.0 < self.kernel.whole.values.max():
             found.append(f"the model is not above 0 at {target.explain()}: too far to extrapolate")
         if math.isnan(self.low):
             from hindmost.models.pmnf.several.averaging import lacking_together
@@ -151,7 +134,7 @@ class KernelAtTarget:
                 f"the interval spans a factor of more than {WIDEST:g}: the target is {ahead:.3g} "
                 "times the largest point; measure nearer to it"
             )
-        points = self.kernel.series.points
+        points = self.series.points
         for name, at, own in zip(target.parameters, target.at, points.T, strict=True):
             least, most = float(own.min()), float(own.max())
             if at > most and math.log(most / least) < NARROW * math.log(at / most):
@@ -165,12 +148,14 @@ class KernelAtTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MetricStudy:
-    """All kernels by one metric; arrays contain batch after batch.
+    """All kernels by one metric; arrays contain the kernels of one batch after the other.
 
     Attributes
     ----------
     metric, unit : str
-    batches : tuple of Batch
+    series : tuple of KernelSeries
+    batches : tuple of KernelModels
+        Kernels that were measured at the same points are in one batch.
     target : TargetScale
     predictions : Predictions
         At the target.
@@ -190,7 +175,8 @@ class MetricStudy:
 
     metric: str
     unit: str
-    batches: tuple[Batch, ...]
+    series: tuple[KernelSeries, ...]
+    batches: tuple[KernelModels, ...]
     target: TargetScale
     predictions: Predictions
     growth: NDArray[np.float64]
@@ -207,27 +193,25 @@ class MetricStudy:
         """The predictions at the target: shape (kernel,)."""
         return self.predictions.predicted
 
-    def kernel(self, number: int) -> KernelScaling:
-        """Return a kernel by its number, without its interval."""
+    def kernel(self, number: int) -> KernelModel:
+        """Return a kernel's models by its number."""
         for batch in self.batches:
-            if number < len(batch.series):
+            if number < len(batch):
                 return batch[number]
-            number -= len(batch.series)
+            number -= len(batch)
         raise IndexError(number)
 
     def at_target(self, numbers: NDArray[np.intp]) -> list[KernelAtTarget]:
         """Return some kernels at the target, in the order of their numbers."""
         found, said = [], self.predictions
         for number in numbers.tolist():
-            kernel = self.kernel(number)
-            unexplained = kernel.unexplained(self.target.at)
             found.append(
                 KernelAtTarget(
-                    kernel=kernel,
+                    series=self.series[number],
+                    kernel=self.kernel(number),
                     predicted=float(self.predicted[number]),
-                    low=max(float(said.low[number]), 0.0),
-                    high=max(float(said.high[number]), 0.0),
-                    explained=np.nan if unexplained else float(said.explained[number]),
+                    low=float(said.low[number]),
+                    high=float(said.high[number]),
                     weights=said.sources(number),
                     missed=float(said.missed[number]),
                     share=float(self.share[number]),
@@ -247,7 +231,7 @@ class MetricStudy:
 
     def names(self) -> list[str]:
         """Return the kernels, batch after batch."""
-        return [series.kernel for batch in self.batches for series in batch.series]
+        return [series.kernel for series in self.series]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -316,7 +300,13 @@ def study_scaling(
         fit = partial(fit_batch, parameters=experiment.parameters, options=options)
         batches = tuple((executor or ThisProcess()).map(fit, groups))
         metrics.append(
-            _by_metric(metric, series[0].unit, batches, target, experiment.inclusive, budget)
+            _by_metric(
+                [each for group in groups for each in group],
+                batches,
+                target,
+                experiment.inclusive,
+                budget,
+            )
         )
     return ScalingStudy(
         experiment=experiment,
@@ -328,33 +318,34 @@ def study_scaling(
 
 
 def _by_metric(
-    metric: str,
-    unit: str,
-    batches: tuple[Batch, ...],
+    series: Sequence[KernelSeries],
+    batches: tuple[KernelModels, ...],
     target: TargetScale,
     inclusive: bool | None,
     budget: float,
 ) -> MetricStudy:
     """Compare all kernels at the target."""
-    predictions = predict_all(batches, target.at)
+    metric, unit = series[0].metric, series[0].unit
+    predictions = predict_together(batches, target.at)
     predicted = predictions.predicted
-    largest = np.concatenate([batch.predict(target.largest) for batch in batches])
-    # What is foretold continues the measured value; a model need not fit there.
+    largest = np.concatenate([batch.evaluate(target.largest) for batch in batches])
+    # What is continued goes on from the measured value; a model need not fit there.
     measured = np.concatenate([batch.measured(target.largest) for batch in batches])
     continued = ~predictions.by_model & np.isfinite(measured)
     largest = np.where(continued, measured, largest)
     growth, grown = np.full((2, largest.size), np.nan)
     np.divide(predicted, largest, out=growth, where=(largest > 0.0) & (predicted > 0.0))
     np.divide(predictions.low, largest, out=grown, where=largest > 0.0)
-    callers = callers_of([each for batch in batches for each in batch.series])
+    callers = callers_of(series)
     if inclusive is None:
-        inclusive = _includes_callees(callers, batches)
+        inclusive = _includes_callees(callers, series)
     root = np.array([caller is None or not inclusive for caller in callers])
     above = np.maximum(predicted, 0.0)
     share = above / max(float(above[root].sum()), np.finfo(float).tiny)
     return MetricStudy(
         metric=metric,
         unit=unit,
+        series=tuple(series),
         batches=batches,
         target=target,
         predictions=predictions,
@@ -389,14 +380,13 @@ def callers_of(series: Sequence[KernelSeries]) -> list[int | None]:
     return found
 
 
-def _includes_callees(callers: Sequence[int | None], batches: Sequence[Batch]) -> bool:
+def _includes_callees(callers: Sequence[int | None], series: Sequence[KernelSeries]) -> bool:
     """Tell whether no call path was measured to have more than its nearest caller."""
     if not any(caller is not None for caller in callers):
         return False
     medians = [
         dict(zip(map(tuple, each.points.tolist()), np.nanmedian(each.values, axis=1), strict=True))
-        for batch in batches
-        for each in batch.series
+        for each in series
     ]
     return all(
         value <= (1.0 + SCATTER) * medians[caller].get(point, np.inf)
@@ -444,17 +434,13 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
     lacking = LEAST_POINTS - len(series.points)
     if lacking <= 0:
         return True
-    remedy = f"measure {lacking} more points"
+    remedy = f"measure {counted(lacking, 'more point')}"
     if len(experiment.parameters) == 1:
         more = beyond(series.points[:, 0], lacking)
         remedy = f"measure {listed(more, experiment.parameters[0])}"
     remarks.add(
         "series of too few points",
-        f"{series.kernel} ({series.metric}) has {_points(len(series.points))}, and a model needs "
-        f"{LEAST_POINTS}; left out; {remedy}.",
+        f"{series.kernel} ({series.metric}) has {counted(len(series.points), 'point')}, and a "
+        f"model needs {LEAST_POINTS}; left out; {remedy}.",
     )
     return False
-
-
-def _points(count: int) -> str:
-    return "1 point" if count == 1 else f"{count} points"

@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
-from hindmost.analysis.scaling.kernel import model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.models.inference import LEVEL
@@ -55,7 +54,7 @@ def study_json(
         "held_out": [
             {
                 "metric": metric.metric,
-                "kernels": len(batch.series),
+                "kernels": len(batch),
                 "points": batch.held_out.points,
                 "median_error": batch.held_out.median,
                 "far_error": batch.held_out.far,
@@ -169,13 +168,13 @@ class KernelEntry:
     target: TargetScale
 
     JSON = (
-        "kernel=of.kernel.series.kernel metric=of.kernel.series.metric "
-        "unit=of.kernel.series.unit segmented=of.kernel.segmentation.segmented "
+        "kernel=of.series.kernel metric=of.series.metric "
+        "unit=of.series.unit segmented=of.kernel.segmentation.segmented "
         "verdict=of.kernel.segmentation.verdict "
         "change changes segments whole scores predicted=of.predicted interval prediction_from "
-        "model_predicts=of.explained disagreement=of.disagreement? share=of.share "
-        "growth=of.growth growth_interval grows span_then noise=of.kernel.whole.noise windows "
-        "runners_up explanation=of.kernel.explain doubts advice=of.kernel.advice"
+        "share=of.share growth=of.growth growth_interval grows span_then "
+        "noise=of.kernel.whole.noise windows runners_up explanation=of.kernel.explain doubts "
+        "advice=of.kernel.advice"
     )
 
     @property
@@ -245,7 +244,7 @@ class KernelEntry:
 
     def runners_up(self) -> list[RunnerUp]:
         """Return alternatives to the function."""
-        return [RunnerUp(*each) for each in model_choices(self.model)]
+        return [RunnerUp(*each) for each in self.model.alternatives()]
 
     def doubts(self) -> list[str]:
         """Return what makes the prediction doubtful."""
@@ -260,7 +259,7 @@ class GrowthEntry:
     target: TargetScale
 
     JSON = (
-        "kernel=of.standing.kernel.series.kernel metric=of.standing.kernel.series.metric "
+        "kernel=of.standing.series.kernel metric=of.standing.series.metric "
         "expected=of.expectation.formula.text found parameters=of.parameters "
         "expected_growth=of.expectation.factor growth=of.standing.growth "
         "growth_at_least=of.low_growth text"

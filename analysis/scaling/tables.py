@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import textwrap
 
-import numpy as np
-
-from hindmost.analysis.scaling.kernel import OPEN, KernelScaling, model_choices
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
+from hindmost.models.pmnf.kernels import OPEN, KernelModel
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
@@ -80,7 +78,7 @@ def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
     at = metric.target.at
     model = None if standing.kernel.unexplained(at) else standing.kernel.model_at(at)
     return [
-        shortened(one_line(standing.kernel.series.kernel)),
+        shortened(one_line(standing.series.kernel)),
         quantity(standing.predicted, metric.unit),
         standing.interval(),
         percent(standing.share),
@@ -107,7 +105,7 @@ def _line(cells: list[str], widths: list[int]) -> str:
     )
 
 
-def models_text(kernel: KernelScaling, at: tuple[float, ...]) -> str:
+def models_text(kernel: KernelModel, at: tuple[float, ...]) -> str:
     """Write the model that is valid at the target; of several segments all, in order."""
     if len(kernel.segments) < 2:
         return _function(kernel.model_at(at))
@@ -122,7 +120,7 @@ def _function(model: ScalingModel) -> str:
     return f"{model.expression()}{' (does not fit)' if model.misfit else ''}"
 
 
-def _stretch(kernel: KernelScaling, number: int) -> str:
+def _stretch(kernel: KernelModel, number: int) -> str:
     """Return the range of a segment; the outer ones are open."""
     segment = kernel.segments[number]
     of = f"{kernel.parameter} " if kernel.named else ""
@@ -151,11 +149,11 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             ]
         elif kernel.segmentation.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED[kernel.segmentation.verdict])
-        if standing.disagreement() or np.isnan(standing.explained):
+        if standing.weights and kernel.unexplained(metric.target.at):
             parts.append(f"predicted from {standing.source()}")
         model = kernel.model_at(metric.target.at)
         if kernel.is_open(metric.target.at) and not model.misfit:
-            also = [text for text, behind in model_choices(model) if behind < OPEN]
+            also = [text for text, behind in model.alternatives() if behind < OPEN]
             parts.append(f"as good: {', or '.join(also)}")
         parts += standing.doubts(metric.target)
         if kernel.advice():
@@ -167,12 +165,12 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             if found.segmented:
                 parts[-1] += f". One model of all points: {kernel.whole.expression()}"
         if parts:
-            lines.append(f"{shortened(kernel.series.kernel)}: {'; '.join(parts)}.")
+            lines.append(f"{shortened(standing.series.kernel)}: {'; '.join(parts)}.")
     if len(lines) > MAX_KERNELS:
         rest = len(lines) - MAX_KERNELS
         lines = [
             *lines[:MAX_KERNELS],
-            f"{rest} more kernels are segmented or open; --json describes all.",
+            f"{counted(rest, 'more kernel')} segmented or open; --json describes all.",
         ]
     return lines
 

@@ -36,7 +36,7 @@ def make_scaling(files: Sequence[Path], chosen: str | None) -> Iterator[tuple[st
     for metric in study.metrics:
         shown = metric.order if chosen else metric.order[:MAX_KERNELS]
         for standing in metric.at_target(shown):
-            series = standing.kernel.series
+            series = standing.series
             yield f"{series.kernel}-{series.metric}", scaling_chart(standing, study.target)
 
 

@@ -22,7 +22,7 @@ from hindmost.analysis.show.facts import (
     UnequalWork,
 )
 from hindmost.analysis.show.table import WIDTH
-from hindmost.models.ranks.culprit import HALF_AS_FAST, Culprit, Doubt
+from hindmost.models.ranks.culprit import CHANCE, HALF_AS_FAST, Culprit, Doubt
 from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
 from hindmost.text import (
@@ -212,7 +212,8 @@ def on_one_run(fact: UnequalWork) -> list[Sentence]:
         whose = "One of its ranks" if culprit.node else "It"
         often = how_often(culprit.last, fact.iterations)
         said.append(Sentence(f"{whose} is the slowest in {often}.", OFTEN))
-    if culprit.sure and culprit.chance is not None:
+    # A larger one proves nothing: the quickest or the recurring iterations did.
+    if culprit.sure and culprit.chance is not None and culprit.chance <= CHANCE:
         chance = "under 0.1 %" if culprit.chance < 1e-3 else f"up to {percent(culprit.chance)}"
         said.append(Sentence(f"The probability of this among equal ranks is {chance}.", OFTEN))
     if fact.injected:
@@ -298,7 +299,8 @@ def waited_words(share: float, most: float, worst: str, window: str) -> str:
 def cost_of_waiting(culprit: Culprit, *, upper_limit: bool) -> str:
     """Write what waiting for a culprit costs."""
     most = "at most " if upper_limit else ""
-    return f"waiting for it costs {most}{percent(culprit.share, 0)} of the time"
+    time = "time that the run takes without disturbances" if culprit.undisturbed else "time"
+    return f"waiting for it costs {most}{percent(culprit.share, 0)} of the {time}"
 
 
 def times_words(culprit: Culprit, ranks: int) -> str:

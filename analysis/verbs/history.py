@@ -289,7 +289,7 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     passing = sum(each.status(study.since) == PASS for each in study.judged)
     left = len(study.judged) - passing - len(table.rows)
     if left > 0:
-        write_lines(f"{left} more series do not pass; --json lists all")
+        write_lines(f"not passing: {counted(left, 'more series')}; --json lists all")
     if passing:
         write_lines(f"{counted(passing, 'series')} {'pass' if passing > 1 else 'passes'}")
 

@@ -212,7 +212,8 @@ def perform(arguments: argparse.Namespace) -> int:
             write_lines(*folded([finding.explain(study.target)]))
         if len(findings) > shown:
             write_lines(
-                f"{len(findings) - shown} more kernels grow worse than expected; --json lists all."
+                f"{counted(len(findings) - shown, 'more kernel')} worse than expected; --json "
+                "lists all."
             )
         if expectations and not worse:
             write_lines("No kernel grows worse than expected.")
@@ -235,7 +236,9 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         standings = metric.at_target(metric.order[:top])
         write_lines(*scaling_table(metric, standings, width=table_width()))
         if len(metric) > top:
-            write_lines(f"{len(metric) - top} more kernels: --top {len(metric)} shows all.")
+            write_lines(
+                f"{counted(len(metric) - top, 'more kernel')}: --top {len(metric)} shows all."
+            )
         write_lines(*folded(kernel_lines(metric, standings)))
         noises = [batch.noise for batch in metric.batches]
         likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1

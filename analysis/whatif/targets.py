@@ -14,7 +14,7 @@ from hindmost.analysis.whatif.options import split
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine, Network
-from hindmost.models.forecast import MeasuredKernels, forecast_kernels
+from hindmost.models.pmnf.forecast import MeasuredKernels, forecast_kernels
 from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.network import (

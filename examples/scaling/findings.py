@@ -22,7 +22,7 @@ from extrap_text import remarks_of
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.errors import DataError
 from hindmost.models.pmnf import fit_segments
-from hindmost.models.pmnf.segments.fit import KernelModel
+from hindmost.models.pmnf.kernels import KernelModel
 
 DATA = Path(__file__).parent / "data"
 TABLE = re.compile(r"(<!-- from (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)

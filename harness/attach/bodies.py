@@ -101,6 +101,8 @@ def recording_of(
         begin_utc_ns=facts.begin_utc_ns,
         switches=facts.switches,
         core_wait_s=facts.core_wait_s,
+        threads=max(facts.thread_count, 0),
+        others_cpu_s=facts.others_cpu_s,
         foreign_calls=facts.foreign_calls,
         foreign_threads=facts.foreign_threads,
         lost=facts.lost,

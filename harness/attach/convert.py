@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,7 @@ from hindmost.files import matching, read_text, write_atomically
 from hindmost.harness.attach.header import KIND, origins_of
 from hindmost.harness.attach.iterations import UnsureError
 from hindmost.harness.attach.missing_marks import (
-    advice,
     calls_listed,
-    makes_no_call_twice,
     why_no_loop,
     why_nothing,
 )
@@ -47,7 +45,7 @@ from hindmost.processes import is_alive
 from hindmost.text import counted, first_of, percent
 
 UNUSABLE = "unusable.txt"
-"""In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
+"""In a raw folder that verbs do not convert (again): why. It was said when that was found."""
 
 
 def convert(
@@ -116,7 +114,8 @@ def convert(
             report(f"{folder.name}: {why}")
         if left_out and not groups:
             call = program.first.program.mark_call
-            why = why_no_loop(program) if call and program.finished else f"{left_out[0]}."
+            at_call = call and call != FIND and program.finished
+            why = why_no_loop(program) if at_call else f"{left_out[0]}."
             on_root(everybody, partial(note_unusable, folder, why))
             has_records = any(each.sections for each in program.ranks.values())
             raise UnusableError(folder, why, has_records=has_records)
@@ -141,16 +140,27 @@ def convert(
             try:
                 files += conversion.write(number, group)
             except UnsureError as error:
-                if makes_no_call_twice(program):
-                    report(f"Nothing was recorded: {advice(program)}")
-                    break
-                why = " ".join(
-                    filter(None, (str(error), calls_listed(program), how_to_choose(folder)))
-                )
+                why = " ".join((str(error), calls_listed(program), how_to_choose(folder)))
                 on_root(everybody, partial(note_unusable, folder, why))
                 raise DataError(f"{folder.name}: {why}") from error
-        on_root(everybody, partial(remove, folder, report))
+        why_whole = on_root(everybody, partial(why_whole_program, files))
+        if why_whole:
+            report(
+                f"{folder.name}: {why_whole} Its run file has the whole program as one iteration."
+            )
+        if why_whole and calls_listed(program):
+            why = f"{calls_listed(program)} {how_to_choose(folder)}"
+            report(f"{folder.name}: {why}")
+            on_root(everybody, partial(note_unusable, folder, why))
+        else:
+            on_root(everybody, partial(remove, folder, report))
     return tuple(files)
+
+
+def why_whole_program(files: Sequence[Path]) -> str:
+    """Return why a run file has the whole program as one iteration; empty if none has."""
+    said = (open_run(file).header.spec[KIND].get("no_loop", "") for file in files)
+    return next(filter(None, said), "")
 
 
 def said(line: ProgressLine, report: Report, sentence: str) -> None:
@@ -337,6 +347,8 @@ def convert_all(
     """
     everybody = communicator or Solo()
     raws = on_root(everybody, lambda: folders_to_convert(folder))
+    if not raws and everybody.rank == 0:
+        report(f"{folder} has run files and no raw folder: there is nothing left to convert.")
     files: list[Path] = []
     first: DataError | None = None
     for raw in raws:
@@ -359,11 +371,11 @@ def convert_all(
 
 
 def folders_to_convert(folder: Path) -> list[Path]:
-    """Return the raw folders in a folder; raise a DataError if there are none."""
+    """Return the raw folders in a folder; raise a DataError if there are none, nor run files."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name the one that was given to --out.")
     raws = raw_folders(folder)
-    if not raws:
+    if not raws and not matching(folder, "*.h5"):
         raise DataError(
             f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."
         )
@@ -412,6 +424,9 @@ def sampling_words(sampling: Mapping[str, Any]) -> str:
         said += f"; none any more when {sampling['why_none']}"
     if sampling["lost"]:
         said += f"; {counted(sampling['lost'], 'sample')} lost"
+    if sampling.get("unsampled"):
+        threads = counted(sampling["unsampled"], "thread")
+        said += f"; none of {threads}: SIGPROF is blocked, or the system allows no more"
     return said
 
 

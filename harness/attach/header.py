@@ -22,7 +22,7 @@ from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.krylov.recorded import NORMS
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json, SummedCalls
+from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
@@ -335,9 +335,13 @@ def failure_of(
     bodies: RankBodies,
     *,
     counts_differ: bool,
-    summed: SummedCalls | None = None,
+    iterations: Attached,
 ) -> str:
     """Say why a run is incomplete; empty if it is complete."""
+    summed = iterations.get("summed")
+    kept = "iterations before that are kept"
+    if iterations.get("no_loop"):
+        kept = "what all ranks had recorded by then is kept"
     facts = [part.facts for each in group for part in each.parts]
     lost = sum(each.lost for each in facts)
     what = "solve" if facts[0].what == "solve" else LOOP
@@ -347,30 +351,29 @@ def failure_of(
             return "an error of PETSc ended this solve; iterations before that are kept"
         ended = how_ended(program)
         how = f" ({ended})" if ended else ""
-        after = " or after it" if what == LOOP else ""
+        where = "inside this loop or after it" if what == LOOP else "inside this solve"
+        if iterations.get("no_loop"):
+            where = "before MPI_Finalize"
         stood = where_ranks_stood(program)
-        return (
-            f"the program ended inside this {what}{after}{how}; "
-            f"{f'{stood}; ' if stood else ''}iterations before that are kept"
-        )
+        return f"the program ended {where}{how}; {f'{stood}; ' if stood else ''}{kept}"
     if lost:
         if program.first.program.recording:
             return f"{counted(lost, 'record')} found no room in memory; iterations before are kept"
         room = max(each.seen for each in facts) * RECORD.itemsize
         return (
-            f"{counted(lost, 'record')} did not fit into --memory; iterations before that are "
-            f"kept, and all need --memory {math.ceil(room / 1e6 * 1.05)}MB"
+            f"{counted(lost, 'record')} did not fit into --memory; {kept}, and all need --memory "
+            f"{math.ceil(room / 1e6 * 1.05)}MB"
         )
     if counts_differ:
-        kept = bodies.duration.size
         return (
             f"{why_different(program, group) or 'the marks do not agree'}; kept are the first "
-            f"{counted(kept, 'iteration')} of each rank, which may be different ones"
+            f"{counted(bodies.duration.size, 'iteration')} of each rank, which may be "
+            "different ones"
         )
     if summed is not None and not summed["passes"]:
         return (
-            "the loop of some rank was not known when half of its budget for calls was used; the "
-            "iterations before that are kept (all are with --all)"
+            "the loop of some rank was not known when half of its budget for calls was used; "
+            f"{kept} (all are with --all)"
         )
     if summed is not None and summed["unknown"]:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from hindmost.harness.attach.blocks import Blocks
 from hindmost.harness.attach.bodies import FINDING, Agreed, none_of
 from hindmost.harness.attach.iterations import (
     RankLoops,
+    UnsureError,
     borders_at_call,
     calls_of,
     calls_until,
@@ -27,6 +29,8 @@ from hindmost.harness.attach.own_iterations import (
     without_failed_phases,
 )
 from hindmost.harness.attach.sections import Matched
+from hindmost.harness.attach.settings import FIND
+from hindmost.harness.loops.choice import Chosen
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.bodies import Spans, bodies_of_loop
 from hindmost.harness.recorder.library import NS
@@ -177,19 +181,32 @@ class LoopOfRanks:
         communicator, facts = self.blocks.communicator, self.section.parts[0].facts
         own = [loops_on(rank).said() for rank in self.blocks.each("choosing the loop")]
         gathered = communicator.gather(own)
-        found = on_root(
-            communicator,
-            lambda: chosen_loops(
-                (each for part in gathered for each in part),
-                loops_on(0),
-                self.contexts,
-                (at, every),
-                (facts.end_ns - facts.begin_ns) * NS,
-                cut=cut,
-                unit=unit,
-            ),
-        )
 
+        def choose_loops() -> list[tuple[Chosen, Attached]] | str:
+            """Return the loops, or why the whole program is one iteration."""
+            try:
+                return chosen_loops(
+                    (each for part in gathered for each in part),
+                    loops_on(0),
+                    self.contexts,
+                    (at, every),
+                    (facts.end_ns - facts.begin_ns) * NS,
+                    cut=cut,
+                    unit=unit,
+                )
+            except UnsureError as error:
+                if at != FIND:
+                    raise
+                return str(error)
+
+        found = on_root(communicator, choose_loops)
+        if isinstance(found, str):
+            known_until = self.summed_from_s if is_cut else self.known_until_s
+            until_s = min(self.blocks.of_all("reading", known_until)) if cut else math.inf
+            said = Attached(no_loop=found)
+            if is_cut:
+                said["summed"] = SummedCalls(unit=1, passes=0, unknown=0)
+            return (lambda rank: [self.whole_program(until_s, rank)]), [said]
         if is_cut:
             for _, iterations in found:
                 iterations["summed"] = SummedCalls(unit=1, passes=0, unknown=0)
@@ -201,10 +218,28 @@ class LoopOfRanks:
         return spans_on, [iterations for _, iterations in found]
 
     def last_call_s(self, rank: int) -> float:
-        """Return when the last call of a rank ended, in seconds of the run; 0 if there is none."""
+        """Return when the last call of a rank ended, in seconds of the run; inf if it made none."""
         recording, _ = self.prepared(rank)
         ends = calls_of(recording)[0].end_ns[-1:]
-        return float(recording.clock.since_zero(ends).sum())
+        return float(recording.clock.since_zero(ends)[0]) if ends.size else math.inf
+
+    def known_until_s(self, rank: int) -> float:
+        """Return until when all calls of a rank are there, in seconds of the run."""
+        recording, _ = self.prepared(rank)
+        if recording.lost:
+            return self.last_call_s(rank)
+        return float(recording.clock.since_zero(np.array([recording.end_ns]))[0])
+
+    def whole_program(self, until_s: float, rank: int) -> Spans:
+        """Return one iteration, from MPI_Init to MPI_Finalize, or to the calls at a time."""
+        recording, _ = self.prepared(rank)
+        begin_ns, end_ns = recording.begin_ns, recording.end_ns
+        over_s = float(recording.clock.since_zero(np.array([end_ns]))[0]) - until_s
+        if over_s > 0.0:
+            calls, _ = calls_until(recording, until_s)
+            last_ns = int(calls.end_ns[-1]) if calls.end_ns.size else begin_ns
+            end_ns = max(last_ns, end_ns - round(over_s / NS), begin_ns)
+        return Spans.between(np.array([begin_ns, end_ns]))
 
     def loops_until(self, until_s: float | None, wanted: str, rank: int) -> RankLoops:
         """Return the loops of a rank, by its calls until a time of the run."""

@@ -107,11 +107,6 @@ def calls_to_mark(program: RawProgram) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda each: -each[1]))
 
 
-def makes_no_call_twice(program: RawProgram) -> bool:
-    """Tell whether no rank made a call more than once, so that nothing can iterate."""
-    return all(count < 2 for raw in program.ranks.values() for count in calls_of(raw).values())
-
-
 def calls_of(raw: RankFacts) -> dict[str, int]:
     """Return how often a rank made each call at which iterations can end."""
     if raw.end is None:

@@ -178,6 +178,8 @@ class Section:
     begin_utc_ns: Annotated[int, Meta(ge=0)] = 0
     switches: Count = 0
     core_wait_ns: Unsure = -1
+    thread_count: Unsure = -1
+    others_cpu_ns: Unsure = -1
     foreign_calls: Count = 0
     foreign_threads: Count = 0
     threads: tuple[ThreadCalls, ...] = ()
@@ -196,6 +198,11 @@ class Section:
     def core_wait_s(self) -> float:
         """How long its thread was ready to run and had no core; NaN where that is not known."""
         return self.core_wait_ns * 1e-9 if self.core_wait_ns >= 0 else math.nan
+
+    @property
+    def others_cpu_s(self) -> float:
+        """Processor time of the other threads; NaN where that is not known."""
+        return self.others_cpu_ns * 1e-9 if self.others_cpu_ns >= 0 else math.nan
 
     @property
     def lost(self) -> int:

@@ -50,6 +50,8 @@ SYSTEM = re.compile(
     r"[-.][^/]*)$"
 )
 OPENMP = re.compile(r"^lib(gomp|omp|iomp5)[-.][^/]*$")
+RUNTIME = re.compile(r"^(?:\w+ )?(?:__kmpc?_|kmp_|gomp_|GOMP_)\w")
+"""Functions of these runtimes, where they are linked into the program."""
 COPIES = re.compile(
     r"\.(_omp_fn\.\d+|constprop\.\d+|isra\.\d+|part\.\d+|cold|lto_priv\.\d+|localalias)(?=\.|$)"
 )
@@ -70,12 +72,15 @@ class Sampler:
         Processor time from one to the next, on average.
     cost_ns : float
         Processor time of one; 0 if it was not measured.
+    unsampled : int
+        Threads that block SIGPROF, or of which the system allows no samples.
     """
 
     mechanism: Literal["event", "timer", "none"] = "none"
     why_none: str = ""
     period_ns: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
     cost_ns: Annotated[float, Meta(ge=0)] = 0.0
+    unsampled: Annotated[int, Meta(ge=0, le=1 << 32)] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +208,7 @@ def samples_of(
         threads=np.array(list(threads), np.int64),
         thread_s=np.array([each.cpu_ns * NS for each in threads.values()], np.float64),
         lost=sum(each.lost for each in threads.values()),
+        unsampled=sampler.unsampled,
         context_s=context_times(raw, numbers, count_of_contexts),
         mechanism=sampler.mechanism,
         why_none=sampler.why_none,
@@ -334,7 +340,10 @@ class StackNames:
         files = [
             modules[module] if (module := int(contexts.module[at])) >= 0 else "" for at in frames
         ]
-        is_openmp = [OPENMP.match(file) is not None for file in files]
+        is_openmp = [
+            bool(OPENMP.match(file) or (file and RUNTIME.match(named[at][-1].function)))
+            for at, file in zip(frames, files, strict=True)
+        ]
         # The runtime waits by functions of the C library, which are the innermost frames then.
         outer = next((at for at, file in enumerate(files) if not SYSTEM.match(file)), 0)
         own = [at for at, file in enumerate(files) if not is_openmp[at] and not SYSTEM.match(file)]

@@ -36,7 +36,7 @@ from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
-from hindmost.harness.runfile.attributes import SummedCalls
+from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import merged_over
@@ -227,6 +227,8 @@ class SectionGroup:
         group, agreed = zip(*chosen, strict=True)
         generic = next(each.generic for each in agreed if each.phases)
         run = f"{self._number}{'-generic' if generic else ''}{f'-{phase}' if phase else ''}"
+        if (agreed[0].iterations or {}).get("no_loop"):
+            run += "-program"
         before = on_root(communicator, lambda: conversion.journal.written(run))
         if before is not None:
             return before
@@ -275,7 +277,7 @@ class SectionGroup:
                     group,
                     first,
                     counts_differ=cut,
-                    summed=summed_of(agreed),
+                    iterations=agreed[0].iterations or Attached(),
                 )
                 or missing,
                 seen=seen,

@@ -32,7 +32,7 @@ from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.solo import of_all
 from hindmost.text import counted, named_ranks
 
-NO_END = "killed, or could not write any more"
+NO_END = "killed, replaced by another program (exec), or could not write any more"
 """What is known of a rank that did not write its end."""
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 MOST_GROUPS = 64
@@ -164,7 +164,8 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
         for each in summary.sections:
             leader, size, place = each.place
             number = counts[leader, size] = counts.get((leader, size), -1) + 1
-            why = "" if each.facts.kept else "it has no record"
+            # A rank may do its part of a program without a call.
+            why = "" if each.facts.kept or each.facts.what == LOOP else "it has no record"
             members = found.setdefault((leader, size, number), {})
             if not why and place in members:
                 why = "other ranks with the same first rank solved as well"
@@ -182,6 +183,9 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
             ranks=tuple(rank for rank, _ in in_order), parts=tuple(each for _, each in in_order)
         )
         facts = [each.facts for each in whole.parts]
+        if not any(each.kept for each in facts):
+            leave_out("no rank made a call of MPI in it")
+            continue
         if len({(each.what, each.type, each.prefix) for each in facts}) > 1:
             leave_out("its ranks recorded different solves")
             continue

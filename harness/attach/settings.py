@@ -72,9 +72,9 @@ class AttachRequest:
         Of that noise.
     most_seconds : float or None
         After which the program is ended; None for no limit.
-    sample : int or None
-        Samples a second of where its threads spend processor time; 0 for as many as cost at most
-        0.3 %, None for no samples.
+    sample : int, True or None
+        Samples a second of where its threads spend processor time; True for as many as cost at
+        most 0.3 %, None for no samples.
     """
 
     out: Path
@@ -121,12 +121,12 @@ class AttachRequest:
                 )
             lines.append(f"most_ns {round(self.most_seconds * 1e9)}")
         if self.sample is not None:
-            if self.sample and not 1 <= self.sample <= MAX_SAMPLES:
+            if not 1 <= self.sample <= MAX_SAMPLES:
                 raise UsageError(
                     f"--sample {self.sample}: give 1 to {MAX_SAMPLES:,} samples a second, or no "
                     "number."
                 )
-            lines.append(f"sample {self.sample}")
+            lines.append(f"sample {0 if self.sample is True else self.sample}")
         if self.iterate_at:
             chosen = [
                 option

@@ -13,11 +13,11 @@ def where_ranks_stood(program: RawProgram) -> str:
 
     Ranks in MPI wait for those that are not; where there are none, it is not known for whom.
     """
-    places: dict[str, list[tuple[int, float]]] = {}
+    places: dict[tuple[bool, str], list[tuple[int, float]]] = {}
     for rank, raw in sorted(program.ranks.items()):
         end = raw.end
         if end is not None and was_stopped(end) and end.since_ns:
-            place = what_it_did(end, raw.stood)
+            place = bool(end.in_call), what_it_did(end, raw.stood)
             places.setdefault(place, []).append((rank, (end.clock_ns - end.since_ns) * NS))
     if not places:
         return ""
@@ -25,7 +25,7 @@ def where_ranks_stood(program: RawProgram) -> str:
         f"{named_ranks([rank for rank, _ in ranks], program.size)} "
         f"{'were' if len(ranks) > 1 else 'was'} {what} for "
         f"{seconds(max(spent for _, spent in ranks))}"
-        for what, ranks in sorted(places.items(), key=lambda each: len(each[1]))
+        for (_, what), ranks in sorted(places.items(), key=lambda each: len(each[1]))
     ]
     threads = [
         f"rank {rank}: {', '.join(raw.threads)}"
@@ -50,12 +50,20 @@ def what_it_did(end: End, where: str) -> str:
     return f"outside MPI, after {end.last_call}{where}," if end.last_call else "outside MPI"
 
 
-def waiting(places: dict[str, list[tuple[int, float]]], size: int) -> str:
-    """Say who waits for whom; empty where all ranks were outside MPI."""
+def waiting(places: dict[tuple[bool, str], list[tuple[int, float]]], size: int) -> str:
+    """Say who waits for whom; empty where all ranks were outside MPI.
+
+    Parameters
+    ----------
+    places : dict
+        Of whether a rank was in MPI, and where: the ranks, and for how long.
+    size : int
+        Ranks of the program.
+    """
     inside: list[int] = []
     outside: list[int] = []
-    for what, ranks in places.items():
-        (inside if what.startswith("in ") else outside).extend(rank for rank, _ in ranks)
+    for (in_mpi, _), ranks in places.items():
+        (inside if in_mpi else outside).extend(rank for rank, _ in ranks)
     if not inside:
         return ""
     if outside:

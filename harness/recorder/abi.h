@@ -86,6 +86,8 @@ struct state {
   int64_t begin_utc_ns;             /* its begin since 1970, by the system's calendar */
   int64_t switches;                 /* involuntary context switches of the process in it */
   int64_t core_wait_ns;             /* its thread's wait for a core in it; -1 if not known */
+  int64_t threads;                  /* of the process at its end, those of MPI too; -1 if not known */
+  int64_t others_cpu_ns;            /* processor time in it of all threads but its own; -1 if not known */
   int64_t iteration;                /* the last that the solver reported to its monitors */
   double residual_norm;             /* the norm that it reported */
   int64_t seen, capacity;           /* records requested, and room for records */

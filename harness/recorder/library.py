@@ -239,6 +239,8 @@ HEAD = [
     ("begin_utc_ns", "i8"),
     ("switches", "i8"),
     ("core_wait_ns", "i8"),
+    ("threads", "i8"),
+    ("others_cpu_ns", "i8"),
     ("iteration", "i8"),
     ("residual_norm", "f8"),
     ("seen", "i8"),

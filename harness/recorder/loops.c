@@ -61,7 +61,7 @@ static void write_part(int64_t mark_ns) {
   write_contexts();
   write_records(loop.written, kept);
   begin_loop_section(&text, marks_made().count);
-  add_counts(&text, to, involuntary_switches() - switches_before, core_wait_so_far(), 0);
+  add_counts(&text, to, involuntary_switches() - switches_before, core_wait_so_far(), threads_alive(), others_cpu_so_far(), 0);
   text_frame(&text, RAW_PART);
   loop.written = kept;
   const size_t open = (size_t)(kept_of(whole_extent(0)) - kept);

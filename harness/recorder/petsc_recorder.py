@@ -226,6 +226,7 @@ class Recorder:
         records = self._memory[:kept].copy()
         marks = np.count_nonzero(records["what"] > 0)
         spent, waited_ns = state["other_ns"], int(state["core_wait_ns"])
+        others_ns = int(state["others_cpu_ns"])
         return Recording(
             records=records,
             call_classes=state.call_classes,
@@ -234,6 +235,8 @@ class Recorder:
             begin_utc_ns=int(state["begin_utc_ns"]),
             switches=int(state["switches"]),
             core_wait_s=waited_ns * 1e-9 if waited_ns >= 0 else math.nan,
+            threads=max(int(state["threads"]), 0),
+            others_cpu_s=others_ns * 1e-9 if others_ns >= 0 else math.nan,
             foreign_calls=int(state["foreign_calls"]),
             foreign_threads=int(state["foreign_threads"]),
             end_ns=int(state["end_ns"]),

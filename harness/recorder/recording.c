@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,27 @@ static int64_t core_wait(void) {
   char *waited;
   if (!strtoll(text, &waited, 10)) return -1; /* kernels that do not count write zeros */
   return strtoll(waited, NULL, 10);
+}
+
+static int64_t others_cpu_before; /* at the begin */
+
+/* How many threads the process has, those of MPI too; -1 where the system does not tell. */
+static int64_t threads_alive(void) {
+  struct stat tasks;
+  return stat("/proc/self/task", &tasks) || tasks.st_nlink < 3 ? -1 : (int64_t)tasks.st_nlink - 2;
+}
+
+/* Processor time so far of all threads, those that have ended too, but the recorded one; -1 if that one has ended. */
+static int64_t others_cpu(void) {
+  struct timespec whole, own;
+  const clockid_t clock = (clockid_t)(~(unsigned)recorded_thread << 3 | 6); /* the kernel's clock of a thread */
+  if (clock_gettime(clock, &own) || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &whole)) return -1;
+  return (int64_t)(whole.tv_sec - own.tv_sec) * 1000000000 + whole.tv_nsec - own.tv_nsec;
+}
+
+static int64_t others_cpu_so_far(void) {
+  const int64_t after = others_cpu_before < 0 ? -1 : others_cpu();
+  return after < 0 ? -1 : after > others_cpu_before ? after - others_cpu_before : 0;
 }
 
 static int64_t core_wait_so_far(void) {
@@ -87,6 +109,7 @@ static void note_begin(void) {
   recorded_thread = (int)syscall(SYS_gettid);
   switches_before = involuntary_switches();
   core_wait_before = core_wait();
+  others_cpu_before = others_cpu();
   clock_gettime(CLOCK_REALTIME, &calendar);
   state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
   state->begin_ns = state->end_ns = now();
@@ -123,6 +146,8 @@ static void disarm(int64_t end_ns) {
   state->end_ns = end_ns;
   state->switches = involuntary_switches() - switches_before;
   state->core_wait_ns = core_wait_so_far();
+  state->threads = threads_alive();
+  state->others_cpu_ns = others_cpu_so_far();
 }
 
 void hindmost_disarm(void) { disarm(now()); }

@@ -13,6 +13,8 @@ static int64_t involuntary_switches(void);
 
 /* Its wait for a core in this session; -1 if that is not known. */
 static int64_t core_wait_so_far(void);
+static int64_t threads_alive(void);
+static int64_t others_cpu_so_far(void);
 
 /* Forgets what the last session has counted, and the calls that it left open. */
 static void clear_session(void);

@@ -6,6 +6,7 @@ Python all become a `Recording`; `rank_run` turns one or several of them into a 
 
 from __future__ import annotations
 
+import math
 import socket
 import time
 from collections.abc import Sequence
@@ -43,6 +44,10 @@ class Recording:
     core_wait_s : float
         How long the recorded thread was ready to run during the solve and had no core; NaN where
         the kernel does not tell.
+    threads : int
+        Of the process at the end, those of MPI too; 0 if unknown.
+    others_cpu_s : float
+        Processor time of all threads but the recorded one; NaN if unknown.
     clock : CommonClock
         Of this rank, for instants that other ranks are to understand.
     records : structured array, shape (record,)
@@ -91,6 +96,8 @@ class Recording:
     records: NDArray[np.void] = field(default_factory=no_records)
     call_classes: tuple[CallClass, ...] = ()
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    threads: int = 0
+    others_cpu_s: float = math.nan
     foreign_calls: int = 0
     foreign_threads: int = 0
     polls: int = 0
@@ -132,6 +139,7 @@ class Stretch:
         """Begin; the ranks have just met."""
         self._switches = -provenance.involuntary_switches()
         self._core_wait_s = -provenance.core_wait_s()
+        self._others_cpu_s = -provenance.others_cpu_s()
         self.began = datetime.now(UTC)
         self.begin_ns = time.monotonic_ns()
 
@@ -140,6 +148,7 @@ class Stretch:
         self.end_ns = time.monotonic_ns()
         self._switches += provenance.involuntary_switches()
         self._core_wait_s += provenance.core_wait_s()
+        self._others_cpu_s += provenance.others_cpu_s()
 
     def recording(self, **noted: Any) -> Recording:
         """Return the stretch with what else was noted of it; collective."""
@@ -152,6 +161,8 @@ class Stretch:
             begin_utc_ns=round(self.began.timestamp() * 1e9),
             switches=self._switches,
             core_wait_s=self._core_wait_s,
+            threads=provenance.thread_count(),
+            others_cpu_s=max(self._others_cpu_s, 0.0),
             clock=clock,
             load_before=self._load_before,
             **noted,
@@ -194,6 +205,8 @@ def rank_run(
         mpi_other_s=min(other_s, bodies.solve_time_s) if seen else bodies.solve_time_s,
         context_switches=sum(each.switches for each in recordings),
         core_wait_s=sum(each.core_wait_s for each in recordings),
+        threads=max(each.threads for each in recordings),
+        others_cpu_s=sum(each.others_cpu_s for each in recordings),
         foreign_calls=sum(each.foreign_calls for each in recordings),
         foreign_threads=max(each.foreign_threads for each in recordings),
         polls=sum(each.polls for each in recordings),

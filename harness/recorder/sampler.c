@@ -93,6 +93,7 @@ static struct sample_tables {
 } *sampled; /* NULL: no samples */
 
 static _Atomic uint32_t sample_places, sample_pairs, sampled_threads;
+static _Atomic uint32_t unsampled_threads; /* which block SIGPROF, or of which the system allows no samples */
 static _Atomic uint64_t sample_chains; /* how many, times 2^32, and their places */
 static _Atomic(struct loaded_modules *) modules_now; /* NULL: not known now */
 static uint64_t python_begin, python_end;
@@ -398,8 +399,8 @@ static int open_thread_event(int tid, int64_t period_ns) {
   return event;
 }
 
-/* Lets the kernel interrupt a thread that is known. */
-static void arm_thread(struct sampled_thread *thread) {
+/* Lets the kernel interrupt a thread that is known; whether it does. */
+static int arm_thread(struct sampled_thread *thread) {
   if (!samples_by_timer) thread->event = open_thread_event(thread->tid, sample_period_ns);
   else {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
@@ -408,6 +409,7 @@ static void arm_thread(struct sampled_thread *thread) {
     thread->has_timer = !pthread_getcpuclockid(thread->handle, &clock) && !timer_create(clock, &event, &thread->timer);
     arm_next(thread);
   }
+  return thread->event >= 0 || thread->has_timer;
 }
 
 /* Another thread may do it at the same time. A child that was forked may keep an event open, so it is disabled. */
@@ -424,7 +426,10 @@ static void know_thread(void) {
   size_t size;
   sigset_t blocked;
   pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-  if (sigismember(&blocked, SIGPROF) || pthread_getattr_np(pthread_self(), &attributes)) return;
+  if (sigismember(&blocked, SIGPROF) || pthread_getattr_np(pthread_self(), &attributes)) {
+    atomic_fetch_add(&unsampled_threads, 1);
+    return;
+  }
   pthread_attr_getstack(&attributes, &begin, &size);
   pthread_attr_destroy(&attributes);
   for (int i = 0; i < SAMPLED_THREADS; i++) {
@@ -440,9 +445,10 @@ static void know_thread(void) {
     thread->random = 88172645463325252u ^ (uint64_t)thread->tid << 20 ^ (uint64_t)thread->number;
     this_thread = thread;
     atomic_store(&thread->state, THREAD_LIVES);
-    if (sampling) arm_thread(thread);
+    if (sampling && !arm_thread(thread)) atomic_fetch_add(&unsampled_threads, 1);
     return;
   }
+  atomic_fetch_add(&unsampled_threads, 1);
 }
 
 static void forget_thread(void *unused) {
@@ -491,6 +497,7 @@ static void describe_sampling(void) {
   text_add(&text, "{\"mechanism\":\"%s\"", !samples_began ? "none" : samples_by_timer ? "timer" : "event");
   text_string(&text, "why_none", no_samples_why);
   text_number(&text, "period_ns", sample_period_ns);
+  text_number(&text, "unsampled", atomic_load(&unsampled_threads));
   text_real(&text, "cost_ns", sample_cost_ns);
   text_frame(&text, RAW_SAMPLER);
 }
@@ -625,7 +632,8 @@ static void sampler_begin(MPI_Comm ranks) {
   call_hooks.before_call = note_gap;
   sampling = 1;
   for (int i = 0; i < SAMPLED_THREADS; i++)
-    if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES && sampled->threads[i].event < 0) arm_thread(&sampled->threads[i]);
+    if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES && sampled->threads[i].event < 0 && !arm_thread(&sampled->threads[i]))
+      atomic_fetch_add(&unsampled_threads, 1);
 }
 
 static void sampler_leave_child(void) {
@@ -744,6 +752,7 @@ static int pair_is_ready(uint32_t at) { return (int)__atomic_load_n(&sampled->pa
 
 static void sampler_write(void) {
   static const char *described = "";
+  static uint32_t unsampled_described;
   if (!samples_wanted || !atomic_load(&modules_now)) return;
   /* In a signal's handler nothing is asked of the loader, nor of Python: another thread may hold their locks. */
   const int may_ask = syscall(SYS_gettid) == recorded_thread && !text_uses_spare;
@@ -775,6 +784,7 @@ static void sampler_write(void) {
     raw_frame(RAW_SAMPLE_PAIRS, sampled->pairs + samples_written.pairs, (pairs - samples_written.pairs) * sizeof(struct sample_pair));
   samples_written.places = places, samples_written.chains = chains, samples_written.pairs = pairs;
   raw_frame(RAW_CONTEXT_CPU, sampled->context_cpu_ns, (chain_count + 1) * sizeof(int64_t));
-  if (described != no_samples_why) describe_sampling();
-  described = no_samples_why;
+  const uint32_t unsampled = atomic_load(&unsampled_threads);
+  if (described != no_samples_why || unsampled_described != unsampled) describe_sampling();
+  described = no_samples_why, unsampled_described = unsampled;
 }

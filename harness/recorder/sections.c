@@ -139,7 +139,8 @@ static void add_threads(struct text *text) {
   text_add(text, "]");
 }
 
-static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int complete) {
+static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int64_t threads, int64_t others_cpu_ns,
+                       int complete) {
   int64_t polls = 0;
   text_number(text, "begin_ns", state->begin_ns);
   text_number(text, "end_ns", to.end_ns);
@@ -148,6 +149,8 @@ static void add_counts(struct text *text, struct extent to, int64_t switches, in
   text_number(text, "kept", kept_of(to));
   text_number(text, "switches", switches);
   text_number(text, "core_wait_ns", core_wait_ns);
+  text_number(text, "thread_count", threads);
+  text_number(text, "others_cpu_ns", others_cpu_ns);
   text_number(text, "foreign_calls", __atomic_load_n(&state->foreign_calls, __ATOMIC_RELAXED));
   text_number(text, "foreign_threads", __atomic_load_n(&state->foreign_threads, __ATOMIC_RELAXED));
   add_threads(text);
@@ -175,7 +178,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   const int64_t most = RAW_MAX_BYTES / (int64_t)sizeof(struct record);
   for (int i = 0; i < CALL_COUNT; i++) attached.calls += state->call_count[i];
   const int64_t kept = kept_of(to);
-  add_counts(text, to, state->switches, state->core_wait_ns, complete);
+  add_counts(text, to, state->switches, state->core_wait_ns, state->threads, state->others_cpu_ns, complete);
   count_calls();
   for (; kept - written > most; written += most) write_records(written, written + most);
   text_frame(text, RAW_SECTION);

@@ -26,7 +26,8 @@ static void count_calls(void);
 static struct extent whole_extent(int64_t end_ns);
 static int64_t kept_of(struct extent to);
 static void begin_section(struct text *text, const char *what, double load_before);
-static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int complete);
+static void add_counts(struct text *text, struct extent to, int64_t switches, int64_t core_wait_ns, int64_t threads, int64_t others_cpu_ns,
+                       int complete);
 
 /* Writes what is new among the names, places and chains to which contexts of records refer. */
 static void write_contexts(void);

@@ -137,7 +137,10 @@ class SummedCalls(TypedDict):
 
 
 class Attached(TypedDict, total=False):
-    """What a run knows of the program that was attached to."""
+    """What a run knows of the program that was attached to.
+
+    Where ``no_loop`` says why no loop was chosen, the whole program is one iteration.
+    """
 
     name: str
     execution: str
@@ -149,6 +152,7 @@ class Attached(TypedDict, total=False):
     iterate_at: CallOfIteration
     marks_differ: str
     loop: LoopOfProgram
+    no_loop: str
     summed: SummedCalls
     without_iterations: Count
     solves_skipped: Count
@@ -197,6 +201,8 @@ class Sampling(TypedDict):
         Share of the processor time that they take, as measured before the program began.
     lost : int
         Samples for which there was no room.
+    unsampled : int
+        Threads that block SIGPROF, or of which the system allows no samples.
     """
 
     mechanism: str
@@ -204,6 +210,7 @@ class Sampling(TypedDict):
     per_second: Amount
     cost: Amount
     lost: Count
+    unsampled: NotRequired[Count]
 
 
 class Spec(TypedDict, total=False):

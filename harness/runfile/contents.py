@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -93,6 +94,8 @@ class Header:
         """
         said = self.spec.get("attached") or {}
         loop = said.get("loop")
+        if said.get("no_loop"):
+            return "the whole program"
         if not loop:
             return self.calls_of_iteration
         doubt = "" if loop["by_code"] else ", by the order of calls"
@@ -278,6 +281,10 @@ class RankRun:
     core_wait_s : float
         How long the thread that calls MPI was ready to run during the solve and had no core; NaN
         where the kernel does not tell.
+    threads : int
+        Of the process when the solve ended, those of MPI too; 0 if unknown.
+    others_cpu_s : float
+        Processor time in the solve of all threads but the one that calls MPI; NaN if unknown.
     cpu : int
     cpuset : str
         The cores that the rank may use, as in ``0-3,8``.
@@ -324,6 +331,8 @@ class RankRun:
     load_after: float
     clock_offset_s: float
     clock_uncertainty_s: float
+    threads: int = 0
+    others_cpu_s: float = math.nan
     foreign_calls: int = 0
     foreign_threads: int = 0
     polls: int = 0

@@ -8,6 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -245,6 +246,19 @@ def core_wait_s() -> float:
     except (OSError, ValueError):
         return math.nan
     return int(waited) * 1e-9 if int(on_core) else math.nan  # who does not count writes zeros
+
+
+def others_cpu_s() -> float:
+    """Return the processor time of this process so far without that of this thread, in seconds."""
+    return (time.process_time_ns() - time.thread_time_ns()) * 1e-9
+
+
+def thread_count() -> int:
+    """Return how many threads this process has; 0 where the system does not say."""
+    try:
+        return max(Path("/proc/self/task").stat().st_nlink - 2, 0)
+    except OSError:
+        return 0
 
 
 def cpuset() -> str:

@@ -74,6 +74,8 @@ class RankSamples:
         Processor time from calls of each context of the run to the next ones.
     lost : int
         Samples for which there was no room.
+    unsampled : int
+        Threads that block SIGPROF, or of which the system allows no samples.
     mechanism : str
         ``event``: of perf; ``timer``: of the kernel's tick; ``none``.
     why_none : str
@@ -93,6 +95,7 @@ class RankSamples:
     thread_s: NDArray[np.float64]
     context_s: NDArray[np.float64]
     lost: int = 0
+    unsampled: int = 0
     mechanism: str = "event"
     why_none: str = ""
     cost_s: float = 0.0
@@ -107,6 +110,7 @@ def sampling_of(ranks: Sequence[RankSamples]) -> dict[str, Any]:
         "per_second": 1.0 / period_s if (period_s := max(each.period_s for each in ranks)) else 0.0,
         "cost": max(each.cost_s / each.period_s if each.period_s else 0.0 for each in ranks),
         "lost": sum(each.lost for each in ranks),
+        "unsampled": sum(each.unsampled for each in ranks),
     }
 
 

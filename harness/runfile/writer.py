@@ -247,6 +247,8 @@ def values_of(run: RankRun) -> dict[str, Any]:
         "load_after": run.load_after,
         "context_switches": run.context_switches,
         "core_wait": run.core_wait_s,
+        "threads": run.threads,
+        "others_cpu": run.others_cpu_s,
         "mpi_other": run.mpi_other_s,
         "clock_offset": run.clock_offset_s,
         "clock_uncertainty": run.clock_uncertainty_s,

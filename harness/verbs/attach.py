@@ -150,7 +150,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample",
         type=int,
         nargs="?",
-        const=0,
+        const=True,
         metavar="N",
         help="sample where all threads spend processor time, N times a second of it (as often as "
         "costs at most 0.3 %%, 100 to 1000), so that 'show' names the function and line of a "

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from hindmost.models.inference import MAX_LOG
-from hindmost.text import p_words, signed_percent
+from hindmost.text import number, p_words, signed_percent
 
 OF_TIMES, OF_OTHERS = ("slower", "faster"), ("larger", "smaller")
 WITHIN = 2
@@ -118,7 +118,7 @@ class ChangePoint(Effect):
         state = "confirmed" if self.confirmed else self.progress
         return (
             f"{signed_percent(self.effect, self.effect_interval)} from observation {self.index} "
-            f"({first} to {last}) on: {self.before:.4g} to {self.after:.4g}; "
+            f"({first} to {last}) on: {number(self.before)} to {number(self.after)}; "
             f"{p_words(self.p_anywhere)}; {state}."
         )
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from hindmost.models.changepoint.changes import WITHIN, ChangePoint
 from hindmost.models.changepoint.detection import Detection
-from hindmost.text import p_words, percent, signed_percent
+from hindmost.text import number, p_words, percent, signed_percent
 
 EventKind = Literal["seen", "confirmed", "moved", "resized", "withdrawn"]
 SEEN: Final = "seen"
@@ -173,7 +173,7 @@ def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[E
     """Return how a change differs from what was reported, and why."""
     found: list[tuple[EventKind, str]] = []
     if old is None:
-        words = f"{p_words(change.p_anywhere)}, {change.before:.4g} to {change.after:.4g}"
+        words = f"{p_words(change.p_anywhere)}, {number(change.before)} to {number(change.after)}"
         found.append((SEEN, words))
     elif change.time != old.time:
         first, last = change.interval
@@ -208,5 +208,5 @@ def why_withdrawn(place: int, detection: Detection) -> str:
     regime = next(r for r in detection.regimes if r.start <= place < r.stop)
     return (
         f"observations {regime.start} to {regime.stop - 1} are now one regime, at "
-        f"{regime.mean:.4g} with {percent(regime.deviation)} noise"
+        f"{number(regime.mean)} with {percent(regime.deviation)} noise"
     )

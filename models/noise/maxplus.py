@@ -94,7 +94,7 @@ class MaxPlus:
         """
         seconds = self.bodies_s + self.missed_s + self.restarts_s + self.lead_s
         half = self.half_width_s
-        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+        return Prediction.around(seconds, half)
 
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""

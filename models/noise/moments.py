@@ -42,7 +42,7 @@ class MeanWork:
     def predict(self) -> Prediction:
         """Return K mu."""
         seconds, half = self.bodies * self.mean_s, Z90 * self.deviation_s * self.bodies**0.5
-        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+        return Prediction.around(seconds, half)
 
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""

@@ -63,7 +63,7 @@ class Stationary:
         mean, variance = maximum_moments(self.law.at_normal, self.ranks)
         seconds = self.bodies * mean
         half = Z90 * (self.bodies * variance + (self.bodies * self.fit_deviation_s) ** 2) ** 0.5
-        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+        return Prediction.around(seconds, half)
 
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""

@@ -59,7 +59,7 @@ class NonStationary:
         mean, variance = maximum_of_uniforms(self.ranks)
         seconds = float(np.sum(self.least + self.span * mean))
         half = Z90 * (variance * float(np.sum(self.span**2))) ** 0.5
-        return Prediction(seconds=seconds, low_s=seconds - half, high_s=seconds + half)
+        return Prediction.around(seconds, half)
 
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""

@@ -253,6 +253,18 @@ class ScalingModel:
         form = self.form
         return write_model(form.constant, form.coefficients, form.terms, self.parameters)
 
+    def alternatives(self) -> list[tuple[str, float]]:
+        """Return the runners-up: expression, and by how much the criterion is worse."""
+        return [
+            (
+                write_model(
+                    other.form.constant, other.form.coefficients, other.form.terms, self.parameters
+                ),
+                other.behind,
+            )
+            for other in self.runners_up
+        ]
+
     def doubts(self) -> list[str]:
         """Say what the points leave open; runners-up are reported separately."""
         found = []

@@ -226,6 +226,8 @@ class Culprit:
         Whether others take so much longer that this is not to be seen in sums.
     processor : bool
         Whether processor time tells that: what disturbs a rank is not in it.
+    undisturbed : bool
+        Whether the share is of the time that the run would take without disturbances.
     cost_s, share : float
         Waiting of the others for it, the mean of all ranks, and as a share of the run's time. In a
         disturbed run no more than its additional work in the quickest iterations explains.
@@ -234,7 +236,7 @@ class Culprit:
     last : int
         Iterations in which it is last.
     chance : float or None
-        Bound on the probability that one of equal ranks costs as much; None if unknown.
+        Bound on the probability that one of equal ranks costs as much; None if unknown or a node.
     doubt : Doubt or None
         Why this may be no work of the program.
     waited : float
@@ -247,6 +249,7 @@ class Culprit:
     times: float
     quickest: bool = False
     processor: bool = False
+    undisturbed: bool = False
     cost_s: float
     share: float
     saved_s: float
@@ -337,6 +340,9 @@ def find_culprit(
     else:
         ranks = np.flatnonzero(late.node_of == node)
     rank = int(ranks[late.charged_s[ranks].argmax()])
+    chance = None if late.bodies < 2 or node is not None else late.chance_of(rank)
+    if doubt is None and quickest is None and chance is not None and chance > CHANCE:
+        doubt = Doubt.FEW if times[at] < HALF_AS_FAST else None
     saved_s = late.lost_s[rank]
     if node is not None and late.node_lost_s is not None:
         saved_s = late.node_lost_s[node]
@@ -350,7 +356,7 @@ def find_culprit(
         share=float(charged_s[at]) / late.ranks / max(whole_s, 1e-300),
         saved_s=float(saved_s),
         last=int(late.last[rank] if node is None else late.node_last[at]),
-        chance=None if late.bodies < 2 else late.chance_of(rank),
+        chance=chance,
         doubt=doubt,
         waited=float(np.clip(waited[at], 0.0, 1.0)),
     )

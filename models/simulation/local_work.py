@@ -158,7 +158,8 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
             f"{program.bodies} iterations are too few to fit laws of local work to: record at "
             f"least {FEWEST}."
         )
-    work = segments_of(program)
+    # An event that cost a rank less than usual leaves less than nothing for the segment after it.
+    work = np.maximum(segments_of(program), 0.0)
     typical = np.median(work, axis=1)
     for rows in alike(program):
         typical[rows] = np.median(work[rows], axis=0).mean(axis=0)

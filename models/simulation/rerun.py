@@ -190,7 +190,7 @@ def what_if(
         recorded=recorded,
         changed=changed,
         predicted_s=middle_s,
-        low_s=low_s + min(shifts),
+        low_s=max(low_s + min(shifts), 0.0),
         high_s=high_s,
         of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 HUGE = 1e6
 """From here on percents have an exponent."""
+MAX_PLAIN = 1e12
+"""From here on numbers without a scaled unit have an exponent."""
 MUCH = 10.0
 """Relative changes from here on, 1000 %, are written as factors."""
 SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
@@ -50,12 +52,19 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural(count, noun)}"
 
 
+def as_long_as(ratio: float, other: str) -> str:
+    """Write how a time compares with another's: ``1.25 times the time of A``, ``as long as A``."""
+    return (
+        f"as long as {other}" if f"{ratio:.3g}" == "1" else f"{ratio:.3g} times the time of {other}"
+    )
+
+
 def named_ranks(ranks: Iterable[int], size: int, most: int = 4) -> str:
     """Name ranks: ``rank 1``, ``all ranks``, ``ranks 0, 2``, ``ranks 0, 1, 2, 3 and 60 others``."""
     numbers = sorted(ranks)
     if len(numbers) == size > 1:
         return "all ranks"
-    others = f" and {len(numbers) - most} others" if len(numbers) > most else ""
+    others = f" and {counted(len(numbers) - most, 'other')}" if len(numbers) > most else ""
     return f"{plural(len(numbers), 'rank')} {', '.join(map(str, numbers[:most]))}{others}"
 
 
@@ -74,7 +83,7 @@ def by_number(text: object) -> list[tuple[int, str]]:
 def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:
     """Write the first texts, and how many others there are: ``a; b; c; d; and 3 others``."""
     left = len(texts) - most
-    return joint.join([*texts[:most], *([f"and {left} others"] if left > 0 else [])])
+    return joint.join([*texts[:most], *([f"and {counted(left, 'other')}"] if left > 0 else [])])
 
 
 def either(choices: Iterable[object]) -> str:
@@ -204,8 +213,14 @@ def bandwidth(bytes_per_s: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Write a value with its unit: a time as `seconds` does, anything else in four digits."""
-    return seconds(value) if unit == "s" else f"{value:.4g} {unit}".rstrip()
+    """Write a value with its unit: a time as `seconds` does, anything else as `number` does."""
+    return seconds(value) if unit == "s" else f"{number(value)} {unit}".rstrip()
+
+
+def number(value: float) -> str:
+    """Write a number in four significant digits: ``0.5``, ``23,990``, ``1.235e+15``."""
+    short = f"{value:.4g}"
+    return f"{float(short):,.0f}" if 1e4 <= abs(float(short)) < MAX_PLAIN else short
 
 
 # Percents.

@@ -26,6 +26,7 @@ def headline(page: Path) -> str:
     return str(found).replace("\xa0", " ")
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 def test_the_study_of_a_program_of_ones_own_answers_how_it_scales(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -10,7 +10,7 @@ import pytest
 from tests.examples.conftest import DATA
 
 from hindmost.analysis.readers.read import read_experiment
-from hindmost.models.pmnf.segments.fit import KernelModel
+from hindmost.models.pmnf.kernels import KernelModel
 
 Example = Callable[[str], ModuleType]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pytest
 from tests.examples.conftest import DATA, Run
 
 from hindmost.analysis.readers.read import read_experiment
@@ -48,6 +49,7 @@ def test_the_rows_are_those_of_the_product(example: Example) -> None:
     assert not c[3:].any()
 
 
+@pytest.mark.slow
 def test_the_last_cache_is_found_in_the_shipped_data(example: Example) -> None:
     ((_, _, model),) = example("findings").found(DATA / "matrix-product.txt")
     assert model.segmentation.segmented

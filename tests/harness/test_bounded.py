@@ -24,7 +24,7 @@ BYTES_OF_RECORD = RECORD.itemsize + 4
 
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled_stub(tmp_path_factory.mktemp("stub"))
+    return compiled_stub(tmp_path_factory.mktemp("stub"), "-O0")
 
 
 def recorded(stub: Path, folder: Path, how: str, *, all_calls: bool = False, at: str = "") -> Path:

@@ -13,6 +13,7 @@ import pytest
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.attach.environment import SETTINGS, STATUS
 from hindmost.harness.recorder import prebuilt
+from hindmost.harness.recorder.build import FORMS, LIBRARY
 from hindmost.harness.stack import current_stack
 
 LIBRARY_SOURCE = """
@@ -125,6 +126,8 @@ def test_programs_without_mpi_run_as_they_are(site: Path) -> None:
 
 
 def test_recorders_of_this_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = (*FORMS[LIBRARY], "-O0")
+    monkeypatch.setitem(FORMS, LIBRARY, fast)
     (recorder,) = prebuilt.build_recorders(tmp_path, [current_stack().mpicc])
     monkeypatch.setenv(prebuilt.RECORDERS, str(tmp_path))
     assert prebuilt.library_of_python() == recorder

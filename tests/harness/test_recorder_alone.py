@@ -21,13 +21,13 @@ from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
-SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 ITERATIONS = 3000
 
 
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled_stub(tmp_path_factory.mktemp("stub"))
+    return compiled_stub(tmp_path_factory.mktemp("stub"), "-O1")
 
 
 def test_a_signal_at_any_time_in_any_thread_costs_nothing(stub: Path) -> None:
@@ -49,7 +49,7 @@ def test_the_recorder_is_clean_under_sanitizers(tmp_path: Path) -> None:
 
 def test_threads_that_call_mpi_at_a_time_do_not_race(tmp_path: Path) -> None:
     try:
-        program = compiled_stub(tmp_path, "-O1", "-fsanitize=thread")
+        program = compiled_stub(tmp_path, "-O0", "-fsanitize=thread")
     except (subprocess.CalledProcessError, MissingError):
         pytest.skip("the compiler has no ThreadSanitizer")
     for how in ("", "exit", "fail"):
@@ -171,6 +171,7 @@ def test_every_call_of_this_mpi_that_makes_a_request_is_known(tmp_path: Path) ->
     assert len(making) > 50
 
 
+@pytest.mark.slow
 def test_every_unit_compiles_with_the_headers_that_it_names() -> None:
     units = [path for path in SOURCES if path.suffix == ".c"]
     flags = ("-std=gnu11", "-D_GNU_SOURCE", "-fsyntax-only", "-w")

@@ -63,7 +63,8 @@ def test_two_repeats_decide_nothing_and_three_do() -> None:
     assert "by chance in 1 of 3" in repeats_words([1.0, 1.1], [2.0, 2.1])
     assert repeats_words([1.0, 1.1, 1.2], [2.0, 2.1, 2.2]) == ""
     assert repeats_words([1.0, 3.0, 1.2], [2.0, 2.1, 2.2]) == "the repeats overlap"
-    assert repeats_words([1.0], [2.0, 2.1]) == "there are no repeats"
+    assert repeats_words([1.0], [2.0]) == "there are no repeats"
+    assert repeats_words([1.0], [2.0, 2.1]) == "one of the two has no repeats"
 
 
 def test_ratio_and_difference_are_those_of_welch_s_test() -> None:

@@ -266,7 +266,7 @@ def test_what_a_program_left_that_was_killed(solves: Path, tmp_path: Path) -> No
     runs = [hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")]
     assert whole_ones(runs) == {"gmres": 25, "cg": 40}
     assert len(runs) == 2  # nobody can write after that
-    assert "rank 0 was killed, or could not write any more; a solve that it had not" in done.stderr
+    assert "could not write any more; a solve that it had not" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,9 @@ def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
     script = "from mpi4py import MPI; MPI.COMM_WORLD.barrier()"
     no_loop = alone("--out", "runs", "--", sys.executable, "-c", script, folder=tmp_path)
     assert no_loop.returncode == 0  # the program's own: it ran well
-    assert "Nothing was recorded: No MPI call was made more than once" in no_loop.stderr
+    assert "has the whole program as one iteration" in no_loop.stderr
+    (path,) = (tmp_path / "runs").iterdir()
+    path.unlink()
     no_mpi = alone("--out", "runs", "--", "sh", "-c", "exit 3", folder=tmp_path)
     assert no_mpi.returncode == 3
     assert "no call of MPI_Init" in " ".join(no_mpi.stderr.split())

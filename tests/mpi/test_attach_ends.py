@@ -58,7 +58,7 @@ def test_a_loop_is_written_in_parts(ends: Path, tmp_path: Path) -> None:
     assert "The program ended without MPI_Finalize." in killed.stderr
     run = only_run(tmp_path)
     assert 10_000 < len(run.durations) < 30_000  # 98304 records were requested
-    assert "(rank 0 was killed, or could not write any more)" in run.header.spec["failure"]
+    assert "(rank 0 was killed, replaced by another program" in run.header.spec["failure"]
     assert "INCOMPLETE: the program ended inside this loop or after it" in killed.stderr
     close_books(run)
     run.path.unlink()

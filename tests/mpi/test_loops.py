@@ -76,6 +76,11 @@ for number in range(30):
 """
 JUMPS = ("nested", "deep", "direct", "branches", "pointers", "stages", "inner", "moved")
 """Of functions that end with jumps, each with as many iterations as it is asked for."""
+JUMPING = [
+    *(("whole", shape) for shape in JUMPS),
+    *((way, shape) for way in ("no-plt", "library") for shape in ("nested", "pointers")),
+]
+"""How each is compiled: what differs are the calls between functions."""
 HARD = ("chunks", "kinds", "recursion", "stages")
 """Those that compilers change most."""
 
@@ -172,16 +177,14 @@ def jumping(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Run]]:
     auto = ("--iterate-at", "auto")
     given = {
         f"{way} {shape}": Program(command=(folder / way, shape, "100"), words=auto, ranks=1)
-        for way in ("whole", "no-plt", "library")
-        for shape in JUMPS
+        for way, shape in JUMPING
     }
     if shutil.which("g++"):
         given["virtual"] = Program(command=(folder / "classes",), words=auto, ranks=1)
     return record_all(folder, given)
 
 
-@pytest.mark.parametrize("shape", JUMPS)
-@pytest.mark.parametrize("way", ["whole", "no-plt", "library"])
+@pytest.mark.parametrize(("way", "shape"), JUMPING)
 def test_a_function_that_ends_with_a_jump_is_called_once(
     way: str, shape: str, jumping: dict[str, list[Run]]
 ) -> None:
@@ -248,17 +251,22 @@ def test_the_extra_work_of_a_rank_is_found_in_the_code(
     assert re.search(f"of its extra work lies between {' and '.join(ends)}", said)
 
 
-def test_what_is_no_loop_is_refused_and_kept(programs: Path, tmp_path: Path) -> None:
+def test_without_a_loop_all_is_one_iteration_and_records_are_kept(
+    programs: Path, tmp_path: Path
+) -> None:
     words = ("--out", "runs", "--iterate-at", "auto", "--", programs / "-O2", "few", "1")
     done = alone(*words, folder=tmp_path)
-    assert "raw is kept, but no run file was written" in done.stderr
     assert ": no loop " in done.stderr
+    run = only_run(tmp_path)
+    assert run.header.iteration_is == "the whole program"
     (raw,) = (tmp_path / "runs").glob("*.raw")
     assert f"hindmost attach --convert {raw}" in done.stderr
     with pytest.raises(DataError, match=r"no loop .* is named 'nowhere'\. Loops: 'solve"):
         main(["attach", "--convert", str(raw), "--iterate-at", "nowhere"])
+    run.path.unlink()
     assert main(["attach", "--convert", str(raw), "--iterate-at", "solve"]) == 0
     assert only_run(tmp_path).durations.shape[0] == 3
+    assert not raw.exists()
 
 
 def test_calls_on_one_line_of_python_are_no_loop(found: dict[str, list[Run]]) -> None:

@@ -17,7 +17,7 @@ from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.threads import line_in, regions_of
 from hindmost.errors import DataError
-from hindmost.harness.attach.convert import convert_all
+from hindmost.harness.attach.convert import convert_all, sampling_words
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.harness.stack import current_stack
@@ -90,10 +90,20 @@ def test_threads_are_sampled_each(program: Path, tmp_path: Path) -> None:
     assert {rank for rank, _ in aside} == {0, 1}
     assert len(aside) == 4
     assert {thread for _, thread in threads_in(run, "heavy")} == {0}
+    assert (run.variable("threads") >= 3).all()
+    assert (run.variable("others_cpu") > 0.0).all()
     time_s, number = run.variable("thread_time"), run.variable("thread_number")
     for rank, thread in aside:
         own = (run.variable("thread_rank") == rank) & (number == thread)
         assert time_s[own] > 0.0
+
+
+def test_threads_that_block_the_signal_are_counted(program: Path, tmp_path: Path) -> None:
+    run, _ = recorded(program, tmp_path, "silent")
+    assert not threads_in(run, "aside")
+    sampling = run.header.spec["sampling"]
+    assert sampling["unsampled"] >= 4
+    assert f"; none of {sampling['unsampled']} threads: SIGPROF" in sampling_words(sampling)
 
 
 def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path: Path) -> None:

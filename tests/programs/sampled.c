@@ -3,7 +3,7 @@
  * sampled STEPS TIMES HOW: rank 1 does TIMES the work in `heavy`. HOW: "plain"; "profiles": the program installs a handler
  * of SIGPROF after a third of its steps, and a signal would end it; "asks": it asks for that handler, and sets the
  * default one; a path: that library is unloaded, and code made at run time runs where it was; "blocks": each step calls what can be interrupted, and
- * what was is counted; "forbids": perf_event_open is forbidden; "threads": two threads more work, in `aside`; "team":
+ * what was is counted; "forbids": perf_event_open is forbidden; "threads": two threads more work, in `aside`; "silent": these block SIGPROF; "team":
  * two OpenMP threads share the work of `heavy`; "hangs": rank
  * 1 then waits for ever, one thread for a lock. */
 #define _GNU_SOURCE
@@ -128,8 +128,12 @@ int main(int argc, char **argv) {
   if (!strcmp(how, "forbids")) forbid_perf();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (!strcmp(how, "threads"))
-    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, aside, NULL);
+  const int silent = !strcmp(how, "silent"), more = silent || !strcmp(how, "threads");
+  sigset_t profile;
+  sigemptyset(&profile), sigaddset(&profile, SIGPROF);
+  if (silent) pthread_sigmask(SIG_BLOCK, &profile, NULL);
+  for (int i = 0; more && i < 2; i++) pthread_create(&threads[i], NULL, aside, NULL);
+  if (silent) pthread_sigmask(SIG_UNBLOCK, &profile, NULL);
   for (int step = 0; step < steps; step++) {
     if (!strcmp(how, "profiles") && step == steps / 3) signal(SIGPROF, end_badly);
     if (!strcmp(how, "asks") && step == steps / 3) interrupted += ask();
@@ -150,8 +154,7 @@ int main(int argc, char **argv) {
   }
   if (!strcmp(how, "hangs")) MPI_Barrier(MPI_COMM_WORLD);
   stopped = 1;
-  if (!strcmp(how, "threads"))
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; more && i < 2; i++) pthread_join(threads[i], NULL);
   printf("%d interrupted\n", interrupted);
   MPI_Finalize();
   return 0;

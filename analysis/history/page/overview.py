@@ -11,15 +11,15 @@ from hindmost.analysis.history.change_groups import (
     group_changes,
     open_before,
 )
-from hindmost.analysis.history.change_sentences import change_sentence
+from hindmost.analysis.history.change_sentences import change_words
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
-    headline,
-    newest_line,
+    newest_words,
     quiet_words,
     silence_lines,
     unseen_steps,
+    verdict_words,
 )
 from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
@@ -74,8 +74,8 @@ def most_costly(recent: Sequence[SeriesChange]) -> SeriesChange | None:
 
 def history_sentences(study: HistoryStudy) -> list[str]:
     """Return what changed most, the verdict, and what is still open, the most important first."""
-    status, _, found = headline(study).partition(": ")
-    said = f"{capital(found)} ({status})."
+    status = study.status()
+    said = f"{capital(verdict_words(study))} ({status})."
     older = still_open(study)
     if status == OPEN:
         said = f"{capital(', '.join(quiet_words(study)))} ({status})."
@@ -145,7 +145,7 @@ def no_change(study: HistoryStudy) -> str:
     """Say that no change was found, and what could not have been seen."""
     steps = [each.visible_step(study.since) for each in study.judged]
     unseen = unseen_steps(steps)
-    newest = newest_line(study).partition(": ")[2]
+    newest = newest_words(study)
     words = [
         f"No change was found in the last {study.last_days:.3g} days",
         *([capital(unseen)] if unseen else []),
@@ -167,7 +167,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
     badge = change_badge(judged, change, since)
     return Stated(
         quantity=named(series.name),
-        text=f"{change_sentence(finding).removeprefix(f'{named(series.name)}: ')}."
+        text=f"{change_words(finding)}."
         f"{f' Cause: {finding.cause.text}.' if finding.cause is not None else ''}",
         remedy=commits_to_inspect(commits),
         cost_s=delta if series.unit == "s" else 0.0,

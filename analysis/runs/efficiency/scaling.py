@@ -26,6 +26,7 @@ from hindmost.analysis.runs.over_ranks import (
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import repeats_words
 from hindmost.models.ranks.efficiencies import (
+    NO_CORE,
     OUTSIDE,
     PARTS,
     WORK,
@@ -33,7 +34,7 @@ from hindmost.models.ranks.efficiencies import (
     ComputationScaling,
 )
 from hindmost.records import to_document
-from hindmost.text import counted, percent
+from hindmost.text import as_long_as, counted, percent
 
 SCALING = {
     "strong": "strong scaling",
@@ -210,12 +211,12 @@ class KernelEfficiencies:
             how = (
                 f"is {faster:.3g} times as fast as on {before}"
                 if faster >= 1.0
-                else f"takes {1.0 / faster:.3g} times the time of {before}"
+                else f"takes {as_long_as(1.0 / faster, before)}"
             )
             how += f" (ideal: {column.ranks / first.ranks:.3g} times as fast)"
         else:
             how = (
-                f"takes {column.time_s / first.time_s:.3g} times the time of {before} for "
+                f"takes {as_long_as(column.time_s / first.time_s, before)} for "
                 f"{column.ranks / first.ranks:.3g} times the work (ideal: the same time)"
             )
         said = [
@@ -298,8 +299,17 @@ class KernelEfficiencies:
         return f"time {name}" if name == OUTSIDE else name
 
     def work_ratio(self, column: ScalingColumn) -> float:
-        """Return the work of all ranks for the same problem, relative to the first column."""
-        return 1.0 / column.scaling.computation if column.scaling else float("nan")
+        """Return the work of all ranks for the same problem, relative to the first column.
+
+        Without the time in which they had no core, as the kernel counts it.
+        """
+        if not column.scaling:
+            return float("nan")
+        shares = [
+            1.0 - each.of.parts_s.get(NO_CORE, 0.0) / sum(each.of.parts_s.values())
+            for each in (column, self.columns[0])
+        ]
+        return shares[0] / shares[1] / column.scaling.computation
 
 
 def efficiencies_over_ranks(runs: Iterable[Run]) -> list[KernelEfficiencies]:

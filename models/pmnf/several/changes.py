@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.hypotheses import patterns
+from hindmost.models.pmnf.kernels import KernelModel, segment_of
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.fit import KernelModel, segment_of
 from hindmost.models.pmnf.segments.segmentation import Change, Segmentation, SegmentVerdict
 from hindmost.models.pmnf.several.fit import search_products
 

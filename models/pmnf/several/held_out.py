@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.models import ScalingModels
-from hindmost.models.pmnf.several.averaging import lacking_together
+from hindmost.models.pmnf.several.averaging import lacking_together, widened
 from hindmost.models.pmnf.several.changes import fit_part
 from hindmost.text import percent
 
@@ -46,6 +46,8 @@ class HeldOut:
         How many times as wide, in logarithms, intervals must be to contain each value.
     largest : bool array, shape (point, parameter)
         Where each parameter has its largest value.
+    most : float64 array, shape (parameter,)
+        The largest value of each parameter.
     kernels : int array, shape (kernel,)
         Numbers of the kernels of `reach`.
     own : int or None
@@ -58,6 +60,7 @@ class HeldOut:
     within: float
     reach: NDArray[np.float64]
     largest: NDArray[np.bool_]
+    most: NDArray[np.float64]
     kernels: NDArray[np.intp]
     own: int | None = None
 
@@ -93,6 +96,24 @@ class HeldOut:
         if self.own is not None:
             needed = max(needed, float(by_kernel[self.own]))
         return needed**power if needed > 1.0 else 1.0
+
+    def widen(
+        self,
+        at: NDArray[np.float64],
+        predicted: NDArray[np.float64],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Widen intervals beyond the points as held-out points need.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target, parameter)
+        predicted, low, high : float64 array, shape (target,)
+        """
+        beyond = at > self.most
+        wider = [self.wider_beyond(each) if each.any() else 1.0 for each in beyond]
+        return widened(predicted, low, high, np.array(wider))
 
     @property
     def wider(self) -> float:
@@ -171,5 +192,6 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
         within=float(((low <= measured) & (measured <= high)).mean()),
         reach=reach,
         largest=(table == table.max(axis=0))[outer],
+        most=table.max(axis=0),
         kernels=kernels,
     )

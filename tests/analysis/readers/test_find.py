@@ -49,7 +49,7 @@ def test_a_wrongly_named_format_is_a_plain_error(tmp_path: Path, name: str) -> N
 def test_formats_are_mixed_only_if_all_are_named(tmp_path: Path) -> None:
     write_night(tmp_path)
     (tmp_path / "a.csv").write_text(TABLE)
-    with pytest.raises(DataError, match=r"several formats: .*a.csv is csv; .*nightly. Name the"):
+    with pytest.raises(DataError, match=r"several formats: .*a.csv is csv; .*nightly. Give the"):
         read_history(tmp_path)
     assert len(read_history(tmp_path, format="csv").series) == 2
     assert read_history(tmp_path, format="csv").warnings == (

@@ -38,7 +38,7 @@ def study() -> ScalingStudy:
 def test_each_chart_has_the_parameter_that_drives_its_kernel(study: ScalingStudy) -> None:
     (metric,) = study.metrics
     order = by_share(metric)
-    kernels = [metric.kernel(each).series.kernel for each in order]
+    kernels = [metric.series[each].kernel for each in order]
     assert kernels[0] == "solve"  # 3e-3 * 640**2 s of all
     charts = [scaling_chart(each, metric.target) for each in metric.at_target(order)]
     of = dict(zip(kernels, charts, strict=True))

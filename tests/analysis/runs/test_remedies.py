@@ -25,7 +25,6 @@ VERBS = {
     Kind.ATTACHED_LOOP: ["attach", "--out", "runs"],
 }
 FUNCTIONS = {Kind.OWN_SOLVE: "record_ksp", Kind.OWN_LOOP: "record"}
-OF_PETSC = {Kind.ATTACHED_SOLVES, Kind.OWN_SOLVE}
 VALUES = {"--rtol": "1e-8", "--memory": "1GB"}
 SWITCHES = {"--pair", "--activities"}
 ADVISED = [(need, kind) for need, by_kind in REMEDIES.items() for kind in by_kind]

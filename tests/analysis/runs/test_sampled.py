@@ -55,6 +55,15 @@ def said(extra: ExtraWork) -> str:
     return text(replace(STRAGGLER, extra=extra))
 
 
+def test_a_chance_is_told_where_it_is_evidence() -> None:
+    culprit = STRAGGLER.culprit
+    assert culprit is not None
+    for chance, words in ((1e-4, "under 0.1 %"), (8e-3, "up to 0.8 %"), (0.3, "")):
+        told = text(replace(STRAGGLER, culprit=replace(culprit, chance=chance)))
+        assert ("probability of this" in told) == bool(words)
+        assert words in told
+
+
 def test_a_function_is_named_with_its_interval() -> None:
     assert said(FOUND) == (
         f"{BETWEEN} 94 % (80 to 100) of its extra processor time there is spent in flux_kernel "

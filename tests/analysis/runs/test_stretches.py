@@ -24,7 +24,13 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.stretches import growth_of_work, place_of_extra, stretches_of, work_in
+from hindmost.analysis.runs.stretches import (
+    growth_of_work,
+    parting,
+    place_of_extra,
+    stretches_of,
+    work_in,
+)
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.analysis.show.phrases import text
@@ -74,6 +80,7 @@ def run_of(
     *,
     alike: bool = False,
     silent: int | None = None,
+    values: dict[str, Any] | None = None,
 ) -> Run:
     """Write a run: in each iteration work, an exchange, work, a sum.
 
@@ -86,10 +93,12 @@ def run_of(
         Whether the middle rank calls the same function as the others for its exchange.
     silent : int, optional
         A rank that makes no call of the exchange in every second iteration.
+    values : dict, optional
+        Other variables.
     """
     spent = np.full(work.shape, 1e-6, np.float32)
     spent[:, :, 1] = sum_s
-    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    more = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
     context = np.tile(np.array([1, 3]), (BODIES, RANKS, 1))
     context[:, 1, 0] = 1 if alike else 2
     if silent is not None:
@@ -98,8 +107,8 @@ def run_of(
     phases = np.zeros((BODIES, RANKS, len(PHASES)))
     phases[:, :, PHASES.index("local")] = local_s
     phases[:, :, PHASES.index("wait")] = local_s.max(axis=1, keepdims=True) - local_s
-    values |= {"phase_duration": phases, "duration": phases.sum(axis=2)}
-    found = values | contexts().variables() | {
+    more |= {"phase_duration": phases, "duration": phases.sum(axis=2), **(values or {})}
+    found = more | contexts().variables() | {
         "event_kind": np.tile(np.array([EventKind.SEND, EventKind.REDUCE], np.uint8), (BODIES, 1)),
         "event_work": work.astype(np.float32),
         "event_duration": spent,
@@ -350,3 +359,13 @@ def grown(run: Run, least_s: float, *, disturbed: bool) -> str:
 def own_header(header: Header) -> Header:
     """Return the header of such a run."""
     return replace(header, ranks=RANKS, iterations=BODIES, restart=0, solver="loop")
+
+
+def test_a_place_is_the_line_of_the_program_that_calls_code_without_lines() -> None:
+    line, begin, end = "step (a.py:9)", "VecScatterBegin", "VecScatterEnd"
+    own, theirs = (line, "p.so+0x1", begin, "q.so+0x5"), (line, "p.so+0x2", end, "q.so+0x5")
+    assert parting(own, theirs) == (f"{begin} in {line}", f"{end} in {line}")
+    assert parting(own, (*own[:3], "q.so+0x9")) == (f"{begin} in {line}",) * 2
+    assert parting((line,), (line,)) == (line, line)
+    assert parting(("main", "q.so+0x5"), ("main", "q.so+0x9")) == ("main", "main")
+    assert parting(("q.so+0x5",), ("q.so+0x9",)) == ("q.so+0x5", "q.so+0x9")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
 from hindmost.analysis.verbs.scale import print_tables
 from hindmost.cli import main
-from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.output import strict_json
 
 POINTS = [(p, n) for p in (2, 4, 8, 16, 32) for n in (10, 20, 40, 80, 160, 320)]
@@ -40,7 +40,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> ScalingStudy:
 
 def test_the_change_is_told(study: ScalingStudy) -> None:
     (metric,) = study.metrics
-    standings = {each.kernel.series.kernel: each for each in metric.at_target(metric.order)}
+    standings = {each.series.kernel: each for each in metric.at_target(metric.order)}
     changed, one = standings["cache"], standings["one"]
     (line,) = [each for each in kernel_lines(metric, [changed]) if "cache" in each]
     assert line.startswith("cache: changes between n = 40 and 80")
@@ -73,7 +73,7 @@ def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
 
 def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path) -> None:
     (metric,) = study.metrics
-    standings = {each.kernel.series.kernel: each for each in metric.at_target(metric.order)}
+    standings = {each.series.kernel: each for each in metric.at_target(metric.order)}
     changed = standings["cache"]
     last = changed.kernel.segments[-1].model
     assert last is not None
@@ -92,7 +92,7 @@ def test_intervals_beyond_the_points_are_as_wide_as_held_out_points_need() -> No
     for at, wider in (("p=16,n=80", False), ("p=64,n=160", True)):
         study = study_scaling(experiment, at=at)
         (kernel,) = study.metrics[0].at_target(study.metrics[0].order)
-        low, high = KernelModel.interval(kernel.kernel, np.array([study.target.at]), level=0.9)
+        low, high = replace(kernel.kernel, held_out=None).interval(np.array([study.target.at]))
         assert bool(kernel.high > 1.5 * high[0]) is wider
         assert bool(kernel.low < low[0] / 1.5) is wider
     (told,) = study_json(study)["held_out"]

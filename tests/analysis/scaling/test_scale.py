@@ -228,17 +228,16 @@ def test_figures_have_their_numbers_beside_them(
     }
     study = study_scaling(read_experiment(file))
     metric = study.metrics[0]
-    by_model = {
-        each.kernel.series.kernel: not each.weights for each in metric.at_target(metric.order)
-    }
+    by_model = {each.series.kernel: not each.weights for each in metric.at_target(metric.order)}
     assert not by_model["main->f"]  # four points after the change
-    for kernel in map(metric.kernel, metric.order):
-        name = kernel.series.kernel.replace("->", "-")
+    for standing in metric.at_target(metric.order):
+        kernel, series = standing.kernel, standing.series
+        name = series.kernel.replace("->", "-")
         rows = rows_of(tmp_path / "f" / f"{name}-time.csv")
         measured = [(p, y) for p, y in rows["measured"] if not np.isnan(p)]
         assert sorted(measured) == sorted(
             (float(p), float(y))
-            for p, each in zip(kernel.series.points[:, 0], kernel.series.values, strict=True)
+            for p, each in zip(series.points[:, 0], series.values, strict=True)
             for y in each
         )
         (band,) = (each for each in rows if each.startswith("90 % interval"))
@@ -253,33 +252,24 @@ def test_figures_have_their_numbers_beside_them(
         assert drawn[-1, 0] == 40.0
         border = [0.5 * (change.low + change.high) for change in kernel.changes]
         inside = ~np.isin(drawn[:, 0], border)
-        np.testing.assert_allclose(drawn[inside, 1], kernel.predict(drawn[inside, :1]))
+        np.testing.assert_allclose(drawn[inside, 1], kernel.evaluate(drawn[inside, :1]))
         # The model's interval ends at the last point, where what is foretold begins; the model of
         # a kernel that grows as it says predicts on.
-        foretold = not by_model[kernel.series.kernel]
+        foretold = not by_model[series.kernel]
         inside &= (drawn[:, 0] <= points[-1]) | (not foretold)
         high = np.array([row for row in rows[band] if not np.isnan(row[0])])
         assert np.isnan(high[drawn[:, 0] > points[-1], 1]).all() == foretold
         np.testing.assert_allclose(
-            high[inside, 1], kernel.interval(drawn[inside, :1], level=0.9)[1], rtol=1e-6
+            high[inside, 1], kernel.interval(drawn[inside, :1])[1], rtol=1e-6
         )
         assert ("foretold" in rows) == foretold
         if foretold:
             ahead = np.array(rows["foretold"])
             ahead = ahead[~np.isnan(ahead[:, 0])]
-            standing = next(
-                each
-                for each in metric.at_target(metric.order)
-                if each.kernel.series == kernel.series
-            )
             assert ahead[[0, -1], 0] == pytest.approx([points[-1], 40.0])
             assert ahead[-1, 1] == pytest.approx(standing.predicted)
             assert np.isin(f"{standing.high:.6g}", [f"{y:.6g}" for _, y in rows["foretold, 90 %"]])
-        assert (
-            ("change" in rows)
-            == kernel.segmentation.segmented
-            == (kernel.series.kernel == "main->f")
-        )
+        assert ("change" in rows) == kernel.segmentation.segmented == (series.kernel == "main->f")
     capsys.readouterr()
 
 

@@ -35,7 +35,7 @@ def metric_of(path: Path, at: str | None = None, **options: object) -> MetricStu
 def test_known_functions_are_found_and_ranked_by_growth(tmp_path: Path) -> None:
     path = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3)
     metric = metric_of(path, at="16384")
-    standings = {each.kernel.series.kernel: each for each in metric.at_target(metric.order)}
+    standings = {each.series.kernel: each for each in metric.at_target(metric.order)}
     assert list(standings)[:2] == ["main->bug", "main->linear"]
     assert list(standings)[-1] == "main->shared"
     for kernel, exponents in LEADING.items():
@@ -65,22 +65,56 @@ def test_batched_predictions_and_intervals_are_those_of_single_kernels(tmp_path:
         assert len(metric.batches) == 1
         for standing in metric.at_target(metric.order):
             kernel = standing.kernel
-            assert kernel.segmentation.segmented == (kernel.series.kernel == "main->changed")
-            alone = fit_segments(
-                kernel.series.points[:, 0], kernel.series.values[None], noise="multiplicative"
-            )[0]
+            assert kernel.segmentation.segmented == (standing.series.kernel == "main->changed")
+            series = standing.series
+            alone = fit_segments(series.points[:, 0], series.values[None], noise="multiplicative")[
+                0
+            ]
             targets = np.array([float(at)])
-            assert standing.explained == pytest.approx(float(alone.predict(targets)[0]))
+            assert float(kernel.evaluate(targets)[0]) == pytest.approx(
+                float(alone.evaluate(targets)[0])
+            )
             assert standing.low <= standing.predicted <= standing.high
             # Beyond the points a model predicts kernels that grow as it says from first to last.
             if standing.weights:
                 assert at == "4096"
                 continue
-            assert standing.predicted == standing.explained
+            assert standing.predicted == float(kernel.evaluate(targets)[0])
             low, high = alone.interval(targets)
             assert (standing.low, standing.high) == pytest.approx(
                 (float(low[0]), float(high[0])), rel=1e-6
             )
+
+
+def test_python_predicts_as_the_command_does(tmp_path: Path) -> None:
+    """Of all kernels of a metric together: between the points, beyond them, and after a change."""
+    truth = {
+        **TRUTH,
+        "main->changed": lambda p: np.where(p < 60.0, 3.0 + 0.05 * p**1.5, 900.0 + 2.0 * p),
+    }
+    path = write_text(tmp_path / "e.txt", truth, noise=0.02, repetitions=3)
+    series = read_experiment(path).series
+    models = fit_segments(series[0].points[:, 0], np.stack([each.values for each in series]))
+    assert models.changed
+    for at in (20.0, 4096.0):
+        found = models.predict(at)
+        assert found.by_model.all() == (at == 20.0)
+        metric = metric_of(path, at=f"{at:g}")
+        for number, each in enumerate(metric.at_target(np.arange(len(metric)))):
+            assert each.series.kernel == series[number].kernel
+            assert (each.predicted, each.low, each.high) == (
+                found.predicted[number],
+                found.low[number],
+                found.high[number],
+            )
+
+
+def test_no_measured_value_below_0_gives_no_prediction_below_0() -> None:
+    values = np.array([[1.0, 2.0, 0.0, 3.0, 2.0, 1.0], [6.0, 5.0, 4.0, 2.0, 1.0, 0.0]])
+    for at in (3.0, 4096.0):
+        found = fit_segments(np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0]), values).predict(at)
+        assert min(found.predicted.min(), found.low.min()) >= 0.0
+        assert (found.predicted <= found.high).all()
 
 
 def test_figure_1_of_the_paper(tmp_path: Path) -> None:
@@ -115,21 +149,17 @@ def test_a_target_far_beyond_a_narrow_range_is_doubted(
 
 
 def test_a_prediction_beyond_the_points_is_foretold_and_says_where_from(tmp_path: Path) -> None:
-    """What happened at the last points counts, and a model that contradicts it is told."""
+    """What happened at the last points counts; among the points the model predicts."""
     ends = {"f": lambda p: 5.0 + 0.01 * p + np.where(p > 500.0, 300.0, 0.0)}
     path = write_text(tmp_path / "e.txt", {**TRUTH, **ends}, noise=0.02, repetitions=3)
     study = study_scaling(read_experiment(path), at="4096")
     for model in json.loads(strict_json(study_json(study)))["models"]:
         assert sum(each["weight"] for each in model["prediction_from"]) == pytest.approx(1.0)
         assert model["prediction_from"][0]["source"] != "the model"
-        contradicted = not model["interval"][0] <= model["model_predicts"] <= model["interval"][1]
-        assert contradicted == (model["disagreement"] is not None)
-        assert contradicted == any("but the last points" in each for each in model["doubts"])
     for asked, method in (("512", "likelihood"), ("4096", "paper")):
         within = study_scaling(read_experiment(path), ScalingOptions(method=method), at=asked)
         for model in json.loads(strict_json(study_json(within)))["models"]:
             assert model["prediction_from"] == [{"source": "the model", "weight": 1.0}]
-            assert model["predicted"] == model["model_predicts"]
 
 
 def test_the_default_finds_the_same_change(tmp_path: Path) -> None:
@@ -142,7 +172,7 @@ def test_the_default_finds_the_same_change(tmp_path: Path) -> None:
     (standing,) = metric.at_target(metric.order)
     assert standing.predicted == pytest.approx(70.0, rel=0.15)
     assert standing.low < 70.0 < standing.high
-    assert standing.explained == pytest.approx(70.0)
+    assert float(kernel.evaluate(40.0)[0]) == pytest.approx(70.0)
 
 
 def test_kernels_of_too_few_points_are_left_out_and_say_what_to_measure(tmp_path: Path) -> None:
@@ -167,7 +197,7 @@ def test_kernels_that_lack_points_are_modelled_with_the_others(tmp_path: Path) -
     lines[lines.index("REGION k3") + 2] = "DATA"
     path.write_text("\n".join(lines))
     metric = metric_of(path)
-    assert [len(batch.series) for batch in metric.batches] == [22]
+    assert [len(batch) for batch in metric.batches] == [22]
     assert metric.batches[0].noise.known  # the 21 others tell it
     assert len(metric_of(path, method="paper").batches) == 2
 

@@ -32,6 +32,16 @@ def test_settings_describe_every_solver_once() -> None:
     assert "halo VecScatterEnd  " in lines  # the blanks are part of the event's name
 
 
+@pytest.mark.parametrize(
+    ("words", "line"), [(["--sample"], "sample 0"), (["--sample", "1"], "sample 1")]
+)
+def test_a_rate_of_samples_is_chosen_where_none_is_given(words: list[str], line: str) -> None:
+    parser = argparse.ArgumentParser()
+    attach.add_arguments(parser)
+    given = parser.parse_args(["--out", str(OUT), *words])
+    assert line in AttachRequest(out=OUT, sample=given.sample).text(None).splitlines()
+
+
 def test_what_is_said_of_the_machine_is_one_line() -> None:
     origins = Origins(environment={"launcher": "a\nb"}, scheduler={}, git={})
     text = AttachRequest(out=OUT, iterate_at="MPI_Bcast:4").text(origins)
@@ -45,6 +55,8 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
     [
         ({"every": 0}, "--every 0: give a number of at least 1"),
         ({"most": 0}, "--most 0: give a number of at least 1"),
+        ({"sample": 0}, "--sample 0: give 1 to 10,000 samples a second, or no number"),
+        ({"sample": 10_001}, "--sample 10001: give 1 to 10,000"),
         ({"memory": "much"}, "--memory much: write a size as 256MB"),
         ({"memory": "3kB"}, "--memory 3kB: give at least 1MiB"),
         ({"iterate_at": "MPI_Alreduce"}, "unknown MPI call 'MPI_Alreduce'; did you mean MPI_All"),

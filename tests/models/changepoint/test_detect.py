@@ -201,7 +201,7 @@ def test_the_grid_loses_little_against_free_levels(seed: int) -> None:
 @pytest.mark.parametrize("sigma", [0.02, 0.1])
 @pytest.mark.parametrize("after", [5, 12])
 def test_a_visible_step_is_found_about_as_often_as_it_is_missed(sigma: float, after: int) -> None:
-    logs = np.random.default_rng(5).normal(0.0, sigma, (60, 60))
+    logs = np.random.default_rng(5).normal(0.0, sigma, (40, 60))
     quiet = [found for found in map(detect, np.exp(logs)) if not found.changes]
     step = float(np.median([found.visible_steps[after - 1] for found in quiet]))
 

@@ -22,7 +22,7 @@ from hindmost.models.noise.uniform import (
     RedrawnUniform,
     fit_redrawn_uniform,
 )
-from hindmost.models.results import ModelKind
+from hindmost.models.results import ModelKind, Prediction
 from hindmost.output import strict_json
 
 LEAST = law_of("johnsonsu", -1.2, 1.6, 4e-4, 3e-5)
@@ -236,3 +236,7 @@ def test_constant_and_equal_ranks_are_alike() -> None:
 def test_what_cannot_be_tested_is_refused(times: NDArray[np.float64], word: str) -> None:
     with pytest.raises(DataError, match=word):
         compare_ranks(times)
+
+
+def test_an_interval_around_a_time_ends_at_0() -> None:
+    assert Prediction.around(1.0, 3.0) == Prediction(seconds=1.0, low_s=0.0, high_s=4.0)

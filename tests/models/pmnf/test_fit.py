@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.pmnf import fit, fit_segments
+from hindmost.models.pmnf import fit_segments
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import draw_terms, measured, outside
 from hindmost.models.pmnf.space import PAPER, SEARCH_SPACES, search_space

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf import fit, fit_segments
+from hindmost.models.pmnf import fit_segments
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.space import SEARCH_SPACES
@@ -64,11 +65,11 @@ def test_a_factorisation_after_a_change_is_cubic() -> None:
 def test_a_factorisation_shared_by_ranks_is_cubic() -> None:
     ranks, sizes = (axis.ravel() for axis in np.meshgrid(2.0 ** np.arange(5), SIZES["five"]))
     points = np.column_stack([ranks, sizes])
-    truth = np.tile(0.01 + 2e-9 * sizes**3 / ranks, (20, 1))
+    truth = np.tile(0.01 + 2e-9 * sizes**3 / ranks, (4, 1))
     values = measured(np.random.default_rng(12), truth, noise=0.05, repetitions=3)
     models = fit_parameters(points, values, parameters=("p", "n"))
     leading = ((Fraction(-1), Fraction(0)), CUBE)
-    assert np.mean([models[k].form.leading == leading for k in range(20)]) >= 0.95
+    assert all(models[k].form.leading == leading for k in range(4))
 
 
 @pytest.mark.parametrize("squares", [0.1, 1.0])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf import fit, fit_segments
+from hindmost.models.pmnf import fit_segments
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.lone_values import lone_ratios
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.models.pmnf.several import fit_parameters
@@ -29,7 +30,7 @@ def test_one_value_a_thousand_times_off_changes_neither_model_nor_verdict(
 ) -> None:
     model = fit_segments(POINTS, disturbed(at, factor))[0]
     assert model.segmentation.verdict is SegmentVerdict.ONE
-    assert model.predict(1024.0)[0] == pytest.approx(512.0, rel=0.05)
+    assert model.evaluate(1024.0)[0] == pytest.approx(512.0, rel=0.05)
     (doubt,) = model.whole.doubts()
     assert f"the value at p = {POINTS[at]:g} is" in doubt
     assert "is left out: repeat the measurement" in doubt

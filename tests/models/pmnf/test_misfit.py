@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models import pmnf
-from hindmost.models.pmnf import fit
+from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.model import ScalingModel
 
 POINTS = 2.0 ** np.arange(2, 10)
@@ -74,7 +73,7 @@ def test_each_kernel_is_held_against_its_own_repetitions() -> None:
 def test_a_model_that_misses_its_own_points_by_half_does_not_fit(
     points: list[float], values: list[float]
 ) -> None:
-    model = pmnf.fit(np.array(points, float), np.array(values)[None])[0]
+    model = fit(np.array(points, float), np.array(values)[None])[0]
     fitted = model.predict(np.array(points, float))
     factors = np.exp(np.abs(np.log(fitted / np.array(values))))
     assert model.largest_miss == pytest.approx(factors.max())
@@ -91,7 +90,7 @@ def test_noise_of_a_tenth_is_no_misfit_without_repetitions() -> None:
     random = np.random.default_rng(7)
     points = 2.0 ** np.arange(1, 10)
     values = (5.0 + points**1.5) * np.exp(0.1 * random.standard_normal((40, points.size)))
-    models = pmnf.fit(points, values, noise="multiplicative")
+    models = fit(points, values, noise="multiplicative")
     assert sum(models[kernel].misfit is not None for kernel in range(40)) <= 1
 
 
@@ -99,5 +98,5 @@ def test_small_values_beside_additive_noise_are_no_misfit() -> None:
     random = np.random.default_rng(7)
     points = 2.0 ** np.arange(1, 10)
     values = 10.0 + points**2 + 8.0 * random.standard_normal((20, points.size))
-    models = pmnf.fit(points, np.abs(values), noise="additive")
+    models = fit(points, np.abs(values), noise="additive")
     assert all(models[kernel].misfit is None for kernel in range(20))

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.ranks.culprit import (
+    CHANCE,
     Culprit,
     Doubt,
     QuickestWork,
@@ -154,6 +155,19 @@ def test_the_culprit_is_the_one_that_costs_most_and_the_chance_is_its_own() -> N
     assert found is not None
     assert (found.rank, found.sure) == (1, True)
     assert found.times == pytest.approx(1.1)
+
+
+def test_sums_alone_are_no_proof_where_chance_explains_who_is_last() -> None:
+    """Two ranks of equal work, one of which lost a core in six iterations."""
+    work = np.full((300, 2), 10e-3)
+    work[:, 0] += 1e-6 * (np.arange(300) % 2)
+    work[25::50, 1] += 50e-3
+    late = lateness(work, ["n"] * 2)
+    found = find_culprit(late, work.sum(axis=0), late.total_s)
+    assert found is not None
+    assert found.chance is not None
+    assert found.chance > CHANCE
+    assert (found.rank, found.doubt) == (1, Doubt.FEW)
 
 
 def test_few_iterations_show_nothing_unless_one_rank_has_twice_the_work() -> None:

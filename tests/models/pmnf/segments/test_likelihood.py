@@ -206,7 +206,7 @@ def test_changes_that_mask_each_other_are_found() -> None:
     values = measured(random, np.tile(truth, (40, 1)), noise=0.03)
     verdicts = detect_segments(points, values, noise="multiplicative")
     assert verdicts.between(2048.0, 4096.0).mean() > 0.95
-    single = measured(random, outside(random, points, 1000), noise=0.03)
+    single = measured(random, outside(random, points, SETS), noise=0.03)
     assert detect_segments(points, single, noise="multiplicative").segmented.mean() <= 0.02
 
 
@@ -248,11 +248,11 @@ def test_each_side_gets_its_model_and_predictions_come_from_their_side() -> None
     sides = [part.model.expression() for part in model.segments if part.model]
     assert sides == ["49.36", "20.8 + 2.3e-7 * p^2"]
     np.testing.assert_allclose(
-        model.predict(np.array([1000.0, 1e5])), [49.36, 20.8 + 2300.0], rtol=1e-6
+        model.evaluate(np.array([1000.0, 1e5])), [49.36, 20.8 + 2300.0], rtol=1e-6
     )
     low, high = model.interval(np.array([1000.0, 1e5]))
-    assert (low <= model.predict(np.array([1000.0, 1e5])) + 1e-6).all()
-    assert (high >= model.predict(np.array([1000.0, 1e5])) - 1e-6).all()
+    assert (low <= model.evaluate(np.array([1000.0, 1e5])) + 1e-6).all()
+    assert (high >= model.evaluate(np.array([1000.0, 1e5])) - 1e-6).all()
     assert "between 15000 and 16224" in model.explain()
     assert "15612" in model.advice()
 

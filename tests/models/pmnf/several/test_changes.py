@@ -40,7 +40,7 @@ def test_each_side_has_its_function() -> None:
     change = find_joint_changes(fit_parameters(GRID, noisy(KINDS["p"], 1, 0.02)))[0]
     at = np.array([[4.0, 100.0], [16.0, 100.0], [3.0, 640.0], [64.0, 640.0]])
     assert change.numbers_at(at).tolist() == [0, 1, 0, 1]
-    assert change.predict(at)[2:] == pytest.approx([192.0, 212.0], rel=0.05)
+    assert change.evaluate(at)[2:] == pytest.approx([192.0, 212.0], rel=0.05)
     assert change.places() == "between p = 4 and 8"
     assert change.advice() == (
         "only 2 values of p from 2 to 4: how it grows with p there is open; measure 3 more; "
@@ -57,7 +57,7 @@ def test_few_values_after_a_change_leave_the_growth_beyond_them_open() -> None:
     assert beyond_p > inside + np.log(4.0) * 0.99
     assert beyond_n < 0.3
     # What goes on with a higher exponent than the model's from the last point on is inside.
-    assert low[1] < change.predict(at)[1] * 4.0**0.4 < high[1]
+    assert low[1] < change.evaluate(at)[1] * 4.0**0.4 < high[1]
 
 
 @pytest.mark.parametrize("kind", [NoiseKind.MULTIPLICATIVE, NoiseKind.ADDITIVE])

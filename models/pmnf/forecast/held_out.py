@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.forecast.candidates import COUNT, continue_series
+from hindmost.models.pmnf.forecast.candidates import COUNT, continue_series
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import LEAST_POINTS
 

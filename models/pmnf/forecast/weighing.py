@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.forecast.candidates import COUNT, REACH, Candidate
-from hindmost.models.forecast.held_out import Trials
+from hindmost.models.pmnf.forecast.candidates import COUNT, REACH, Candidate
+from hindmost.models.pmnf.forecast.held_out import Trials
 from hindmost.models.pmnf.predictive import weighted_quantile
 
 FORM = list(Candidate).index(Candidate.FORM)

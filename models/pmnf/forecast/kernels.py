@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.forecast.held_out import Trials, hold_out
-from hindmost.models.forecast.weighing import interval_widths, weigh
+from hindmost.models.pmnf.forecast.candidates import Candidate
+from hindmost.models.pmnf.forecast.held_out import Trials, hold_out
+from hindmost.models.pmnf.forecast.weighing import interval_widths, weigh
 
 MIN_POINTS = 2
 """Points of a kernel. From four on, the last ones are held out; with fewer, other kernels say which
@@ -37,29 +39,38 @@ class MeasuredKernels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Forecast:
-    """What kernels will take at a target, which nine of ten of them keep to.
+class Predictions:
+    """Predictions of kernels at a target.
 
     Attributes
     ----------
-    at : float
     predicted, low, high : float64 array, shape (kernel,)
-        In the metric's unit; the interval holds 90 % of new measurements.
+        In the metric's unit; 90 % of new measurements lie between low and high. NaN without an
+        interval.
     weights : float64 array, shape (kernel, candidate)
-        What each candidate counts for; their sum is 1.
+        What each candidate counts for; their sum is 1, or 0 where the model predicts.
     missed : float64 array, shape (kernel,)
         Factor, 1 or more, by which the same weights would have missed the last point.
     """
 
-    at: float
     predicted: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     weights: NDArray[np.float64]
     missed: NDArray[np.float64]
 
+    @property
+    def by_model(self) -> NDArray[np.bool_]:
+        """Which kernels their models predict: shape (kernel,)."""
+        return np.asarray(self.weights.sum(axis=1) == 0.0)
 
-def forecast_kernels(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]:
+    def sources(self, number: int) -> tuple[tuple[str, float], ...]:
+        """Return what continues a kernel, the largest weight first; empty if the model does."""
+        weighed = zip(map(str, Candidate), self.weights[number].tolist(), strict=True)
+        return tuple(sorted(filter(itemgetter(1), weighed), key=itemgetter(1), reverse=True))
+
+
+def forecast_kernels(experiment: Sequence[MeasuredKernels], at: float) -> list[Predictions]:
     """Predict all kernels of an experiment beyond their points.
 
     Kernels learn from one another which candidates did well at their last points, so hand over all
@@ -73,7 +84,7 @@ def forecast_kernels(experiment: Sequence[MeasuredKernels], at: float) -> list[F
 
     Returns
     -------
-    list of Forecast, one for each entry of `experiment`
+    list of Predictions, one for each entry of `experiment`
 
     Raises
     ------
@@ -90,8 +101,7 @@ def forecast_kernels(experiment: Sequence[MeasuredKernels], at: float) -> list[F
         own = slice(begin, begin + part.ahead.size)
         middle = weighed.predicted[own]
         found.append(
-            Forecast(
-                at=at,
+            Predictions(
                 predicted=np.exp(middle),
                 low=np.exp(middle - below[own]),
                 high=np.exp(middle + above[own]),

@@ -8,6 +8,6 @@ the median of those that did well is the prediction. The width of its interval c
 errors (`weighing`).
 """
 
-from hindmost.models.forecast.kernels import Forecast, MeasuredKernels, forecast_kernels
+from hindmost.models.pmnf.forecast.kernels import MeasuredKernels, Predictions, forecast_kernels
 
-__all__ = ["Forecast", "MeasuredKernels", "forecast_kernels"]
+__all__ = ["MeasuredKernels", "Predictions", "forecast_kernels"]

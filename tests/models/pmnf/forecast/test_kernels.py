@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.forecast import Forecast, MeasuredKernels, forecast_kernels
-from hindmost.models.forecast.candidates import Candidate
-from hindmost.models.forecast.held_out import hold_out
+from hindmost.models.pmnf.forecast import MeasuredKernels, Predictions, forecast_kernels
+from hindmost.models.pmnf.forecast.candidates import Candidate
+from hindmost.models.pmnf.forecast.held_out import hold_out
 from hindmost.models.pmnf.predictive import weighted_quantile
 
 POINTS = 2.0 ** np.arange(2, 11)
 
 
-def forecast(values: NDArray[np.float64], at: float = 4096.0) -> Forecast:
+def forecast(values: NDArray[np.float64], at: float = 4096.0) -> Predictions:
     """Foretell kernels that were measured at `POINTS`."""
     (found,) = forecast_kernels([MeasuredKernels(points=POINTS, values=np.atleast_2d(values))], at)
     return found

@@ -1,0 +1,88 @@
+"""What a thread does, by the functions on its stack."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hindmost.harness.attach import samples
+from hindmost.harness.attach.samples import StackNames
+from hindmost.harness.loops.names import Place
+from hindmost.harness.runfile.contexts import CallContexts, Module
+from hindmost.harness.runfile.samples import CodeStack, SampleKind
+
+APP, LIBC, LIBOMP, LIBGOMP = "app", "libc.so.6", "libomp.so.5", "libgomp.so.1"
+
+
+def kind_of(
+    monkeypatch: pytest.MonkeyPatch, *frames: tuple[str, str]
+) -> tuple[CodeStack, SampleKind]:
+    """Return what samples.py makes of frames from the outermost on: module and function."""
+    modules = list(dict.fromkeys(module for module, _ in frames))
+    count = len(frames)
+    function = 64 * (1 + np.arange(count))
+    contexts = CallContexts(
+        modules=tuple(Module(path=f"/lib/{each}", identity="") for each in modules),
+        codes=(),
+        module=np.array([modules.index(module) for module, _ in frames], np.int32),
+        offset=function + 16,
+        function=function,
+        size=np.full(count, 64),
+        start=np.array([0, 0, count]),
+        frames=np.arange(count, dtype=np.uint32),
+        places=(),
+    )
+
+    def lines_of(_: Module, addresses: list[int]) -> dict[int, tuple[Place, ...]]:
+        """Name them as debug information would."""
+        found: dict[int, tuple[Place, ...]] = {}
+        for address in addresses:
+            at = max(address // 64 - 1, 0)
+            found[address] = (Place(function=frames[at][1], file="a.c", line=at + 1),)
+        return found
+
+    monkeypatch.setattr(samples, "lines_of", lines_of)
+    ((stack, kind),) = StackNames().of(contexts, np.array([1]))
+    return stack, kind
+
+
+MAIN, REGION = (APP, "main"), (APP, "share")
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (MAIN, (LIBOMP, "__kmp_join_barrier")),
+        (MAIN, (LIBOMP, "__kmp_suspend_64"), (LIBC, "pthread_cond_wait")),
+        (MAIN, (LIBGOMP, "gomp_team_barrier_wait_end"), (LIBC, "syscall")),
+        (MAIN, (APP, "__kmp_join_barrier"), (APP, "kmp_flag_64<false, true>::wait(kmp_info*)")),
+        (MAIN, (APP, "bool __kmp_wait_template<kmp_flag_64<false> >"), (LIBC, "sched_yield")),
+        (MAIN, (APP, "__kmpc_barrier"), (LIBC, "sched_yield")),
+        (MAIN, (APP, "GOMP_parallel"), (APP, "gomp_barrier_wait_end")),
+    ],
+)
+def test_threads_wait_in_the_runtime_of_openmp(
+    monkeypatch: pytest.MonkeyPatch, frames: tuple[tuple[str, str], ...]
+) -> None:
+    """Linked into the program or not; the first frame outside the C library decides."""
+    stack, kind = kind_of(monkeypatch, *frames)
+    assert kind is SampleKind.OPENMP
+    assert [each.function for each in stack.places] == ["main"]
+
+
+@pytest.mark.parametrize(
+    ("frames", "region"),
+    [
+        ((MAIN, (LIBOMP, "__kmp_invoke_microtask"), REGION, (LIBC, "memcpy")), 1),
+        ((MAIN, (APP, "__kmp_invoke_microtask"), REGION), 1),
+        ((MAIN, REGION, (APP, "my_gomp_like")), 0),
+        ((MAIN, REGION, (APP, "kmpfit")), 0),
+        ((MAIN, REGION, (APP, "GOMPERTZ")), 0),
+    ],
+)
+def test_work_is_in_the_functions_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, frames: tuple[tuple[str, str], ...], region: int
+) -> None:
+    stack, kind = kind_of(monkeypatch, *frames)
+    assert (kind, stack.region) == (SampleKind.WORK, region)
+    assert "share" in [each.function for each in stack.places]

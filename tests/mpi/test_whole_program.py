@@ -1,0 +1,71 @@
+"""Programs without a loop that all ranks share: the whole program is recorded as one iteration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.conftest import Ranks
+from tests.programs.attaching import close_books, compiled
+
+import hindmost
+from hindmost.cli import main
+
+pytestmark = pytest.mark.mpi
+TASKS = 12
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the programs."""
+    return compiled(tmp_path_factory.mktemp("apart"), "apart", "-g")
+
+
+@pytest.mark.parametrize(
+    ("what", "messages"),
+    [
+        ("pool", [TASKS + 1, TASKS]),
+        ("coupled", [TASKS, TASKS // 4]),
+        ("one-sided", []),
+        ("once", []),
+    ],
+)
+def test_a_program_without_a_common_loop_tells_who_waited_for_whom(
+    what: str,
+    messages: list[int],
+    apart: Path,
+    ranks: Ranks,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = ranks(2, "attach", "--out", "runs", "--", apart, what)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    close_books(run)
+    assert (len(run.durations), run.header.iteration_is) == (1, "the whole program")
+    assert run.header.complete
+    edges = run.edges
+    assert edges.source.tolist() == [0, 1][: len(messages)]
+    assert edges.messages is not None
+    assert edges.messages.tolist() == messages
+    assert main(["show", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Rank 1 is the straggler" in said
+    assert "iterations: no loop " in said
+    if what != "once":
+        first = said.partition(" UTC ")[2]
+        assert first.startswith("Rank 0 spends ")
+        assert "apart.c:" in first.partition(". ")[0]
+        assert "of all ranks' time there is waiting for rank 1." in first
+
+
+def test_a_converted_folder_is_converted_again_without_an_error(
+    ranks: Ranks, tmp_path: Path
+) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "app-loop-p2-0.h5").touch()
+    again = ranks(2, "attach", "--convert", "runs")
+    assert (again.returncode, again.stdout) == (0, "")
+    (sentence,) = again.stderr.splitlines()
+    assert sentence.endswith("there is nothing left to convert.")
