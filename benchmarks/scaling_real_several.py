@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
 from hindmost.models.pmnf.several.averaging import widened
-from hindmost.models.pmnf.several.changes import fit_part
+from hindmost.models.pmnf.several.fit import fit_part
 
 FIFTHS = 3
 """How many times a random fifth is left out."""

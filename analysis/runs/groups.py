@@ -17,7 +17,7 @@ from hindmost.analysis.runs.configuration import (
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted
+from hindmost.text import counted, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Group:
         restart = f", restart {header.restart}" if header.restart else ""
         remark = f" ({self.remark})" if self.remark else ""
         ending = Ending.of(header)
-        length = f"{header.iterations if ending is None else ending.asked} iterations"
+        number = header.iterations if ending is None else ending.asked
+        length = f"{number} {plural(number, 'iteration')}"
         if ending is not None and ending.to_tolerance:  # how many that takes differs
             length = f"to {ending.tolerance}"
         noise = injected_noise(self.runs[0])

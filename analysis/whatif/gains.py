@@ -46,9 +46,9 @@ NAMES = {
 """By the attribute of `Remedies`, what is changed."""
 NARROWEST = 1e-3
 """Half width of an interval, as a share, below which it is not told apart."""
-SCATTERS = (
-    "its interval has both: the iterations scatter by more than it would bring. Record more "
-    "iterations, on cores that nothing else uses"
+BOTH = (
+    "its interval has both, a gain and a loss. Record more iterations, on cores that nothing else "
+    "uses"
 )
 """Why a change is undecided, unless the replay says why."""
 LOST = (
@@ -82,7 +82,7 @@ class Remedy:
     low_s: float
     high_s: float
     network_s: float
-    why: str = SCATTERS
+    why: str = BOTH
 
     @classmethod
     def of(cls, found: Outcome) -> Remedy:
@@ -96,7 +96,7 @@ class Remedy:
             low_s=result.low_s / wider,
             high_s=result.high_s * wider,
             network_s=float(path.cost.sum() + path.stay.sum()),
-            why=found.withheld.rstrip(".") or SCATTERS,
+            why=found.withheld.rstrip(".") or BOTH,
         )
 
     @property
@@ -240,7 +240,7 @@ def pooled(every: Sequence[Remedies]) -> Remedies:
                 low_s=recorded_s * min(each.low_s / each.recorded_s for each in known),
                 high_s=recorded_s * max(each.high_s / each.recorded_s for each in known),
                 network_s=float(np.median([each.network_s for each in known])),
-                why=next((each.why for each in known if each.why != SCATTERS), SCATTERS),
+                why=next((each.why for each in known if each.why != BOTH), BOTH),
             )
     refused = next((one.refused for one in every if one.refused), "")
     return Remedies(**found, refused=refused, undecided=undecided)

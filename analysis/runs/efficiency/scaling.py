@@ -34,7 +34,7 @@ from hindmost.models.ranks.efficiencies import (
     ComputationScaling,
 )
 from hindmost.records import to_document
-from hindmost.text import as_long_as, counted, percent
+from hindmost.text import as_long_as, counted, percent, plural
 
 SCALING = {
     "strong": "strong scaling",
@@ -397,6 +397,6 @@ def title_of(kind: str, runs: Sequence[Run]) -> str:
     noise = f", injected noise {noise}" if noise else ""
     scaling = "" if kind == "none" else f" ({SCALING[kind]})"
     return (
-        f"{header.solver} on {header.workload}: {size}{iterations} iterations"
-        f"{restart}{noise}{scaling}"
+        f"{header.solver} on {header.workload}: {size}{iterations} "
+        f"{plural(max(counts), 'iteration')}{restart}{noise}{scaling}"
     )

@@ -11,7 +11,7 @@ known, it must do so under multiplicative and additive noise alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from hindmost.models.pmnf.kernels import KernelModel, segment_of
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.segmentation import Change, Segmentation, SegmentVerdict
-from hindmost.models.pmnf.several.fit import search_products
+from hindmost.models.pmnf.several.fit import fit_part
 
 FLOOR = 0.03
 """f: noise and misfit that are taken for granted, a share of the value or of the series' mean."""
@@ -137,15 +137,6 @@ def evidence_of_splits(
         found[open_yet] = before
         open_yet = open_yet[before.max(axis=1) > LEAST_EVIDENCE]
     return found
-
-
-def fit_part(
-    models: ScalingModels, kernels: NDArray[np.intp], points: NDArray[np.intp], kind: NoiseKind
-) -> ScalingModels:
-    """Fit one function to some points of some kernels under a kind of noise."""
-    part = models.observations.part(kernels, points)
-    hypotheses = search_products(part.values, part.shares, part.points, kind, models.space)
-    return replace(models, observations=part, hypotheses=hypotheses)
 
 
 def residuals(models: ScalingModels, gamma: float) -> NDArray[np.float64]:

@@ -124,6 +124,15 @@ def search_products(
     )
 
 
+def fit_part(
+    models: ScalingModels, kernels: NDArray[np.intp], points: NDArray[np.intp], kind: NoiseKind
+) -> ScalingModels:
+    """Fit one function to some points of some kernels under a kind of noise."""
+    part = models.observations.part(kernels, points)
+    hypotheses = search_products(part.values, part.shares, part.points, kind, models.space)
+    return replace(models, observations=part, hypotheses=hypotheses)
+
+
 def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None:
     """Refuse points that cannot tell how each parameter matters.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.several.averaging import lacking_together, widened
-from hindmost.models.pmnf.several.changes import fit_part
+from hindmost.models.pmnf.several.fit import fit_part
 from hindmost.text import percent
 
 LEAST_ROOM = 0.003

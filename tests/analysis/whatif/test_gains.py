@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hindmost.analysis.whatif.gains import SCATTERS, Remedies, Remedy, gain_lines, pooled
+from hindmost.analysis.whatif.gains import BOTH, Remedies, Remedy, gain_lines, pooled
 
 
 def remedy(low_s: float, high_s: float, **known: str) -> Remedy:
@@ -18,7 +18,7 @@ def remedy(low_s: float, high_s: float, **known: str) -> Remedy:
     ("low_s", "high_s", "verdict"),
     [
         (0.8, 0.9, ""),
-        (0.9, 1.1, f": undecided, because {SCATTERS}"),
+        (0.9, 1.1, f": undecided, because {BOTH}"),
         (1.3, 1.5, ": it would cost time"),
     ],
 )
