@@ -15,15 +15,16 @@ makes a run file of the folder.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.files import reason
 from hindmost.harness.attach.own_iterations import BEGUN, FAILED, FINISHED, FIRST_PHASE
 from hindmost.harness.attach.own_marks import MAX_PHASES, MarksInPython, MarksOfRecorder
@@ -90,7 +91,7 @@ class LoopRecorder:
         self._open_phase: str | None = None
         self._phases: dict[str, int] = {}
         self._library: Any = None
-        self._folder = path.with_suffix(SUFFIX)
+        self._stem = path.absolute().with_suffix("")  # of the folder, wherever the program goes
         self.why_not = ""
         if communicator is not None:
             self._library, self.why_not = load_if_possible()
@@ -171,22 +172,22 @@ class LoopRecorder:
             self._library, self.mpi_seen = None, False
         if self._with_mpi and not self.mpi_seen and self._communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
-        on_root(self._communicator, self._make_folder)
+        self._folder = on_root(self._communicator, self._make_folder)
         self._begin()
         return self
 
-    def _make_folder(self) -> None:
-        """Make the folder for what the ranks write."""
-        try:
-            self._folder.mkdir()
-        except FileExistsError:
-            raise UsageError(
-                f"{self._folder} exists: a run that was ended left it, or another one writes it. "
-                f"Make a run file of it (hindmost attach --convert {shell_word(self._folder)}), "
-                "delete it, or choose another name."
-            ) from None
-        except OSError as error:
-            raise DataError(f"{self._folder} cannot be made: {reason(error)}.") from error
+    def _make_folder(self) -> Path:
+        """Make a folder for what the ranks write; one that was left keeps its name."""
+        for number in itertools.count():
+            folder = Path(f"{self._stem}{-number or ''}{SUFFIX}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
+            return folder
+        raise AssertionError
 
     def _begin(self) -> None:
         """Begin to write; collective."""
@@ -217,37 +218,48 @@ class LoopRecorder:
         trace: TracebackType | None,
     ) -> None:
         """Write the run file, unless the loop failed on some rank; collective."""
-        self._marks.end()
+        self._marks.stop()
         failed = first_failed(self._communicator, error)
-        try:
-            if failed is None:
-                self._write()
-            elif error is None:
+        self._marks.end(keeps=failed is None)
+        if failed is not None:  # other ranks may be in the loop still
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if error is None:
                 raise UsageError(f"The loop failed on rank {failed}, so no run file is written.")
-        finally:
-            self._remove()
-        if self._with_mpi and failed is None:
+            return
+        self._write()
+        self._remove()
+        if self._with_mpi:
             self._communicator.Free()
 
     def _write(self) -> None:
         """Write the run file; collective."""
         communicator, folder = self._communicator, self._folder
         finished = communicator.allgather(self._finished)
-        program = read_program(folder, None, communicator)
-        groups, _, _ = sections_of(program)
-        conversion = Conversion(
-            program=program,
-            out=self._name.folder,
-            origins=self._origins,
-            journal=Journal(folder / JOURNAL, self._name.folder),
-            report=warn if communicator.rank == 0 else lambda _: None,
-            iterate_at=None,
-            line=ProgressLine(folder.name, seen=False),
-            name=self._name,
-        )
-        if not (groups and all(finished) and conversion.write(0, groups[0])):
-            raise UsageError(
-                "No iteration was finished on all ranks, so there is nothing to write."
-                if all(finished)
-                else "No iteration was recorded on some rank, so there is nothing to write."
+        if not all(finished):
+            self._refuse_nothing("No iteration was recorded on some rank")
+        try:
+            program = read_program(folder, None, communicator)
+            groups, _, _ = sections_of(program)
+            conversion = Conversion(
+                program=program,
+                out=self._name.folder,
+                origins=self._origins,
+                journal=Journal(folder / JOURNAL, self._name.folder),
+                report=warn if communicator.rank == 0 else lambda _: None,
+                iterate_at=None,
+                line=ProgressLine(folder.name, seen=False),
+                name=self._name,
             )
+            written = groups and conversion.write(0, groups[0])
+        except HindmostError as error:
+            raise type(error)(
+                f"{error} The records are in {folder}: hindmost attach --convert "
+                f"{shell_word(folder)} makes a run file of them."
+            ) from error
+        if not written:
+            self._refuse_nothing("No iteration was finished on all ranks")
+
+    def _refuse_nothing(self, why: str) -> NoReturn:
+        """Raise a UsageError that there is nothing to write; collective."""
+        self._remove()
+        raise UsageError(f"{why}, so there is nothing to write.")

@@ -73,9 +73,13 @@ class MarksOfRecorder:
         """Return the number of an error."""
         return int(self._library.hindmost_own_error(name.encode()))
 
-    def end(self) -> None:
-        """End; collective."""
-        self._library.hindmost_own_end()
+    def stop(self) -> None:
+        """Record nothing more."""
+        self._library.hindmost_disarm()
+
+    def end(self, *, keeps: bool) -> None:
+        """End; collective if what was recorded is kept."""
+        self._library.hindmost_own_end(int(keeps))
 
 
 class MarksInPython:
@@ -138,15 +142,19 @@ class MarksInPython:
     def _numbered(self, kind: str, name: str) -> int:
         return self._names[kind].setdefault(name, len(self._names[kind]))
 
-    def end(self) -> None:
+    def stop(self) -> None:
+        """Record nothing more."""
+        self._end_ns = time.monotonic_ns()
+
+    def end(self, *, keeps: bool) -> None:
         """End."""
-        end_ns = time.monotonic_ns()
-        kept = self._kept + len(self._marks)
-        self._frame(
-            Frame.SECTION, self._section(end_ns, complete=True) | {"seen": kept, "kept": kept}
-        )
-        self._write(Frame.RECORDS)
-        self._frame(Frame.END, {"finalized": True, "mpi_calls": 0, "clock_ns": time.monotonic_ns()})
+        if keeps:
+            said = self._section(self._end_ns, complete=True)
+            kept = self._kept + len(self._marks)
+            self._frame(Frame.SECTION, said | {"seen": kept, "kept": kept})
+            self._write(Frame.RECORDS)
+            end_ns = time.monotonic_ns()
+            self._frame(Frame.END, {"finalized": True, "mpi_calls": 0, "clock_ns": end_ns})
         self._file.close()
 
     def _section(self, end_ns: int, *, complete: bool) -> dict[str, Any]:

@@ -124,9 +124,14 @@ static int numbered(char **names, int *count, int most, const char *name) {
 int hindmost_own_phase(const char *name) { return numbered(loop.phase, &loop.phases, MAX_LOOP_PHASES, name); }
 int hindmost_own_error(const char *name) { return numbered(loop.error, &loop.errors, MAX_LOOP_ERRORS, name); }
 
-void hindmost_own_end(void) {
+void hindmost_own_end(int keeps) {
   sigset_t before;
-  hindmost_disarm();
+  if (!keeps) {
+    leave_session();
+    raw_close();
+    leave_own();
+    return;
+  }
   if (begin_writing(&before)) {
     write_loop(1, whole_extent(state->end_ns));
     end_writing(&before);

@@ -14,4 +14,6 @@ void hindmost_own_mark(int what, int64_t number, int error);
 /* The number of a phase or of an error by name; -1: there are too many. */
 int hindmost_own_phase(const char *name);
 int hindmost_own_error(const char *name);
-void hindmost_own_end(void);
+
+/* Ends, behind hindmost_disarm; collective if it keeps what was recorded. */
+void hindmost_own_end(int keeps);
