@@ -7,52 +7,29 @@ the first.
 MPI time is seen if the recorder was loaded before MPI. It counts as halo, wait or post by the call
 that spends it, even inside a phase of another name. Only a phase named ``halo``, ``wait`` or
 ``post`` counts as a whole, MPI or not.
-
-The ranks write what an attached program writes, to a folder beside the run file, which becomes the
-run file when the loop has ended. If the program is killed before, ``hindmost attach --convert``
-makes a run file of the folder.
 """
 
 from __future__ import annotations
 
-import itertools
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
-from hindmost.errors import DataError, HindmostError, UsageError
-from hindmost.files import reason
+from hindmost.errors import UsageError
 from hindmost.harness.attach.own_iterations import BEGUN, FAILED, FINISHED, FIRST_PHASE
 from hindmost.harness.attach.own_marks import MAX_PHASES, MarksInPython, MarksOfRecorder
-from hindmost.harness.attach.raw import SUFFIX
-from hindmost.harness.attach.raw_program import read_program
-from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
-from hindmost.harness.attach.sections import sections_of
-from hindmost.harness.rank_failures import first_failed, on_root
-from hindmost.harness.recorder.arguments import (
-    checked_name,
-    checked_parameters,
-    load_if_possible,
-    refuse_different,
-)
+from hindmost.harness.attach.raw_program import RawProgram
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.own_recording import Marks, OwnRecording
+from hindmost.harness.recorder.arguments import checked_name, load_if_possible
 from hindmost.harness.recorder.bodies import WHOLE
 from hindmost.harness.recorder.library import refuse_second_recording
-from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.part_file import RunName
-from hindmost.harness.solo import Solo
-from hindmost.output import ProgressLine, strict_json, warn
-from hindmost.printable import shell_word
-
-MEMORY_BYTES = 256 << 20
-"""For records of a rank until they are written to its file."""
+from hindmost.output import warn
 
 
-class LoopRecorder:
+class LoopRecorder(OwnRecording):
     """Records the iterations of a loop on this rank; use it as a context.
 
     Parameters
@@ -69,6 +46,8 @@ class LoopRecorder:
         Where the loop is in the source.
     """
 
+    what = "loop"
+
     def __init__(
         self,
         path: Path,
@@ -78,20 +57,14 @@ class LoopRecorder:
         *,
         place: str = "loop",
     ) -> None:
-        if path.suffix != ".h5":
-            raise UsageError(f"{path}: the name of a run file must end in .h5.")
-        self._name = RunName(path.parent, path.stem, numbered=False)
-        self._communicator: Any = communicator if communicator is not None else Solo()
-        self._with_mpi = communicator is not None
-        self._named = name is not None
-        self._title = place if name is None else checked_name("name", name)
-        self._parameters = checked_parameters(parameters or {})
+        title = place if name is None else checked_name("name", name)
+        super().__init__(path, title, parameters)
+        self._given, self._named = communicator, name is not None
         self._started = self._finished = 0
         self._inside = False
         self._open_phase: str | None = None
         self._phases: dict[str, int] = {}
         self._library: Any = None
-        self._stem = path.absolute().with_suffix("")  # of the folder, wherever the program goes
         self.why_not = ""
         if communicator is not None:
             self._library, self.why_not = load_if_possible()
@@ -148,118 +121,31 @@ class LoopRecorder:
             self._open_phase = None
         self._marks.mark(FIRST_PHASE + 2 * number + 1, 0)
 
-    def __enter__(self) -> LoopRecorder:
-        """Meet the other ranks and begin; warn on rank 0 if MPI time cannot be seen.
-
-        Raises
-        ------
-        UsageError
-            The file exists, or this process is recording something else.
-        """
+    def _meet(self) -> Any:
+        """Return a communicator of the recorder: its calls never match the loop's; collective."""
         if self.mpi_seen:
             refuse_second_recording()
-        if self._with_mpi:  # the recorder's own, so that its calls never match the loop's
-            self._communicator = self._communicator.Dup()
-        self._origins = provenance.origins("", self._communicator.size, Path.cwd())
-        if not any(self._communicator.allgather(self._named)):  # places may differ between ranks
-            self._title = self._communicator.bcast(self._title)
-        refuse_different(self._communicator, self._title, self._parameters)
-        on_root(self._communicator, self._name.refuse_taken)
-        everywhere = all(self._communicator.allgather(self.mpi_seen))
+        if self._given is None:
+            return None
+        communicator = self._given.Dup()
+        if not any(communicator.allgather(self._named)):  # places may differ between ranks
+            self._title = communicator.bcast(self._title)
+        return communicator
+
+    def _prepare(self, communicator: Any) -> tuple[Marks, dict[str, Any]]:
+        """Return what marks the iterations; warn on rank 0 if MPI time cannot be seen."""
+        everywhere = all(communicator.allgather(self.mpi_seen))
         if self.mpi_seen and not everywhere:
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
-        if not everywhere:
-            self._library, self.mpi_seen = None, False
-        if self._with_mpi and not self.mpi_seen and self._communicator.rank == 0:
+        self.mpi_seen = everywhere
+        if everywhere:
+            return MarksOfRecorder(self._library), {}
+        if self._with_mpi and communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
-        self._folder = on_root(self._communicator, self._make_folder)
-        self._begin()
-        return self
+        return MarksInPython(), {}
 
-    def _make_folder(self) -> Path:
-        """Make a folder for what the ranks write; one that was left keeps its name."""
-        for number in itertools.count():
-            folder = Path(f"{self._stem}{-number or ''}{SUFFIX}")
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
-            return folder
-        raise AssertionError
-
-    def _begin(self) -> None:
-        """Begin to write; collective."""
-        about = {"name": self._title, "parameters": self._parameters, "mpi_seen": self.mpi_seen}
-        about |= {"with_mpi": self._with_mpi}
-        said = strict_json(about), strict_json(asdict(self._origins))
-        self._marks: MarksOfRecorder | MarksInPython
-        try:
-            if self.mpi_seen:
-                self._marks = MarksOfRecorder(self._library, MEMORY_BYTES)
-            else:
-                self._marks = MarksInPython()
-            self._marks.begin(self._communicator, self._folder, *said)
-        except BaseException:
-            self._remove()
-            raise
-
-    def _remove(self) -> None:
-        """Remove what the ranks wrote; collective."""
-        self._communicator.Barrier()
-        if self._communicator.rank == 0:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Write the run file, unless the loop failed on some rank; collective."""
-        self._marks.stop()
-        failed = first_failed(self._communicator, error)
-        self._marks.end(keeps=failed is None)
-        if failed is not None:  # other ranks may be in the loop still
-            shutil.rmtree(self._folder, ignore_errors=True)
-            if error is None:
-                raise UsageError(f"The loop failed on rank {failed}, so no run file is written.")
-            return
-        self._write()
-        self._remove()
-        if self._with_mpi:
-            self._communicator.Free()
-
-    def _write(self) -> None:
-        """Write the run file; collective."""
-        communicator, folder = self._communicator, self._folder
-        finished = communicator.allgather(self._finished)
-        if not all(finished):
-            self._refuse_nothing("No iteration was recorded on some rank")
-        try:
-            program = read_program(folder, None, communicator)
-            groups, _, _ = sections_of(program)
-            conversion = Conversion(
-                program=program,
-                out=self._name.folder,
-                origins=self._origins,
-                journal=Journal(folder / JOURNAL, self._name.folder),
-                report=warn if communicator.rank == 0 else lambda _: None,
-                iterate_at=None,
-                line=ProgressLine(folder.name, seen=False),
-                name=self._name,
-            )
-            written = groups and conversion.write(0, groups[0])
-        except HindmostError as error:
-            raise type(error)(
-                f"{error} The records are in {folder}: hindmost attach --convert "
-                f"{shell_word(folder)} makes a run file of them."
-            ) from error
-        if not written:
-            self._refuse_nothing("No iteration was finished on all ranks")
-
-    def _refuse_nothing(self, why: str) -> NoReturn:
-        """Raise a UsageError that there is nothing to write; collective."""
-        self._remove()
-        raise UsageError(f"{why}, so there is nothing to write.")
+    def _why_nothing(self, program: RawProgram, groups: Sequence[tuple[Matched, ...]]) -> str:
+        """Say why there is nothing to write; collective."""
+        finished = all(self._communicator.allgather(self._finished))
+        how = "finished on all ranks" if finished else "recorded on some rank"
+        return f"No iteration was {how}"

@@ -158,8 +158,11 @@ def header_of(
     spec: Json = {"mpi_seen": seen, "pid": raw.program.pid}
     if not about:
         spec[KIND] = attached_of(program, group, none, iterations, work)
-    elif about.get("parameters"):
-        spec["parameters"] = about["parameters"]
+    else:
+        spec |= about.get("spec", {})
+        further = min(each.end.solves_seen for each in program.ranks.values() if each.end) - 1
+        if further > 0:
+            spec["solves_left_out"] = further
     done = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
         ending = ending_of(group, done, generic)

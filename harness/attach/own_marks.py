@@ -12,12 +12,13 @@ import socket
 import sys
 import time
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, MissingError
 from hindmost.harness.attach.raw import CLOCK, HEAD, MAGIC, VERSION, Frame
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.rank_failures import on_all
@@ -26,6 +27,8 @@ from hindmost.harness.runfile import provenance
 
 MAX_PHASES = 64
 """Phases that a program may name."""
+MEMORY_BYTES = 256 << 20
+"""For records of a rank until they are written to its file."""
 PART_NS = 1_000_000_000
 """After so long, what was marked is written."""
 
@@ -37,28 +40,32 @@ def refuse_unwritable(folder: Path, error: int) -> None:
 
 
 class MarksOfRecorder:
-    """Marks that the recorder keeps among its records.
+    """Marks that the recorder keeps among its records, or the solve of a KSP for which it waits.
 
     Parameters
     ----------
     library : ctypes.CDLL
-    memory_bytes : int
-        For records until they are written.
+    ksp : int
+        PETSc's handle; 0 for a loop.
+    settings : sequence of str
+        Lines on the events of PETSc, see `hindmost.harness.attach.settings`.
     """
 
-    def __init__(self, library: Any, memory_bytes: int) -> None:
-        self._library, self._memory_bytes = library, memory_bytes
-        library.hindmost_own_begin.argtypes = [ctypes.c_int, *[ctypes.c_char_p] * 3, ctypes.c_int64]
+    def __init__(self, library: Any, ksp: int = 0, settings: Sequence[str] = ()) -> None:
+        self._library, self._ksp, self._settings = library, ksp, settings
+        library.hindmost_own_begin.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
         library.hindmost_own_mark.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int]
         self._mark = library.hindmost_own_mark
 
     def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
         """Begin, where the ranks meet; collective."""
-        self._said = about.encode(), origins.encode()  # the recorder keeps no copies
-        where = os.fsencode(folder.absolute())
+        said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"about {about}")
+        lines = "\n".join((*said, f"origins {origins}", *self._settings))
         error = self._library.hindmost_own_begin(
-            communicator.py2f(), where, *self._said, self._memory_bytes
+            communicator.py2f(), self._ksp, os.fsencode(lines)
         )
+        if error < 0:
+            raise MissingError("PETSc refuses the recorder's callbacks.")
         refuse_unwritable(folder, error)
 
     def mark(self, what: int, number: int, error: int = 0) -> None:

@@ -248,13 +248,13 @@ class SectionGroup:
             spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
             numbers = self._numbers[place]
             more["samples"] = samples_of(raw, spans_ns, numbers, contexts.count, self._names)
-            if parts[0].facts.what != LOOP and not place:
+            if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(
                 [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
                 bodies,
                 incoming=edges_of(parts, place, counted_bodies(agreed, bodies)),
-                seen=seen or bool(self._about),
+                seen=seen or (bool(self._about) and parts[0].facts.what == LOOP),
                 **more,
             )
 
@@ -289,12 +289,24 @@ class SectionGroup:
 
         of_run = on_root(communicator, header)
         runs = PerBlock(self._blocks, made, "assembling the run")
-        if self._about and not of_run.complete:
-            conversion.report(f"{of_run.spec['failure']}; the run is marked incomplete")
+        if self._about:
+            tell_missing(of_run, conversion.report)
         name = conversion.name or RunName.of(conversion.out, of_run)
         path = write_run_as(name, of_run, runs, communicator)
         on_root(communicator, lambda: conversion.journal.note(run, path))
         return path
+
+
+def tell_missing(header: Header, report: Report) -> None:
+    """Say what a run file does not have of what the program wanted to be recorded."""
+    if not header.complete:
+        report(f"{header.spec['failure']}; the run is marked incomplete")
+    further = header.spec.get("solves_left_out", 0)
+    if further:
+        report(
+            f"{counted(further, 'further solve')} in one record_ksp were not recorded; use one "
+            "record_ksp, and one file, for each solve."
+        )
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

@@ -140,7 +140,7 @@ static void write_due_part(int64_t end_ns) {
 void hindmost_iteration(void) {
   if (!own_thread()) return;
   stop_finding();
-  if (session_now() == SOLVE || attached.marking_call != NO_CALL || (attached.chooses_solves && attached.has_petsc && !loop_is_open())) {
+  if (session_now() == SOLVE || attached.marking_call != NO_CALL || (attached.chooses_solves && petsc_kind.connected && !loop_is_open())) {
     attached.lost_marks++;
     return;
   }

@@ -14,7 +14,10 @@
 #include "requests.h"
 #include "sections.h"
 #include "session.h"
+#include "settings.h"
+#include "solves.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,7 +54,9 @@ static void swap_polls(int begins) {
 static void leave_own(void) {
   for (int i = 0; i < loop.phases; i++) free(loop.phase[i]);
   for (int i = 0; i < loop.errors; i++) free(loop.error[i]);
-  last = attached;
+  free(attached.about);
+  free(attached.origins);
+  if (attached.records) last = attached;
   attached = outer.attached;
   raw = outer.raw;
   loop = outer.loop;
@@ -59,10 +64,10 @@ static void leave_own(void) {
   call_hooks = outer.hooks;
   pairs_page = outer.page;
   swap_polls(0);
+  hindmost_forget_events(); /* others may be of use outside */
 }
 
-int hindmost_own_begin(MPI_Fint communicator, const char *folder, const char *about, const char *origins, int64_t memory_bytes) {
-  if (before_recording) before_recording();
+static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   outer.attached = attached;
   outer.raw = raw;
   outer.loop = loop;
@@ -70,27 +75,35 @@ int hindmost_own_begin(MPI_Fint communicator, const char *folder, const char *ab
   outer.hooks = call_hooks;
   outer.page = pairs_page;
   swap_polls(1);
-  attached = (struct attached){.on = 1, .begun = 1, .every = 1, .most = INT64_MAX, .real_bytes = 8, .scalar = "real",
-                               .marking_call = NO_CALL, .marking_nth = 1, .own = MPI_Comm_f2c(communicator), .about = about,
-                               .origins = (char *)origins, .memory_bytes = memory_bytes, .pid = getpid()};
-  attached.everybody = attached.own;
+  attached = (struct attached){.on = 1, .begun = 1, .every = 1, .most = INT64_MAX, .marking_call = NO_CALL, .marking_nth = 1,
+                               .own = communicator, .everybody = communicator, .ksp = ksp, .pid = getpid()};
   raw = (struct raw){.fd = -1};
   loop = (struct loop){0};
   forget_written();
   call_hooks = (struct call_hooks){0};
   pairs_page = NULL;
-  copy_text(attached.folder, sizeof attached.folder, folder);
-  PMPI_Comm_rank(attached.own, &attached.rank);
-  PMPI_Comm_size(attached.own, &attached.size);
+  FILE *file = fmemopen(settings, strlen(settings), "r");
+  if (file) take_settings(file);
+  PMPI_Comm_rank(communicator, &attached.rank);
+  PMPI_Comm_size(communicator, &attached.size);
+}
+
+static int get_memory_again(void) {
+  if (!last.records || last.memory_bytes != attached.memory_bytes) return get_memory();
+  attached.records = last.records;
+  attached.contexts = last.contexts;
+  attached.activities = last.activities;
+  attached.capacity = last.capacity;
+  return 0;
+}
+
+int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
+  if (ksp && !hindmost_connect_petsc()) return -1;
+  if (before_recording) before_recording();
+  enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
-  int failed = open_raw(), any = 0;
-  if (!failed && last.records && last.memory_bytes == memory_bytes) {
-    attached.records = last.records;
-    attached.contexts = last.contexts;
-    attached.activities = last.activities;
-    attached.capacity = last.capacity;
-  } else if (!failed)
-    failed = get_memory();
+  int failed = *attached.folder ? open_raw() : ENOMEM, any = 0;
+  if (!failed) failed = get_memory_again();
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
   if (any) {
     raw_close();
@@ -101,9 +114,11 @@ int hindmost_own_begin(MPI_Fint communicator, const char *folder, const char *ab
   write_clock();
   count_active_collectives();
   PMPI_Barrier(attached.own);
-  open_loop();
+  if (!ksp) open_loop();
   return 0;
 }
+
+int hindmost_is_busy(void) { return session_number() || attached.about; }
 
 void hindmost_own_mark(int what, int64_t number, int error) {
   if (!loop_is_open() || !recording()) return;
@@ -126,20 +141,19 @@ int hindmost_own_error(const char *name) { return numbered(loop.error, &loop.err
 
 void hindmost_own_end(int keeps) {
   sigset_t before;
-  if (!keeps) {
-    leave_session();
-    raw_close();
-    leave_own();
-    return;
-  }
-  if (begin_writing(&before)) {
+  leave_solve(keeps);
+  if (keeps && loop_is_open() && begin_writing(&before)) {
     write_loop(1, whole_extent(state->end_ns));
     end_writing(&before);
   }
-  write_clock();
-  if (begin_writing(&before)) {
-    write_end(&(struct ending){.finalized = 1, .aborted = -1});
-    end_writing(&before);
-  }
+  leave_session();
+  if (keeps) {
+    write_clock();
+    if (begin_writing(&before)) {
+      write_end(&(struct ending){.finalized = 1, .aborted = -1});
+      end_writing(&before);
+    }
+  } else
+    raw_close();
   leave_own();
 }

@@ -70,8 +70,8 @@ static void write_program(void) {
   }
   text_add(&text, "]");
   text_string(&text, "mpi_library", library);
-  text_string(&text, "petsc_version", attached.petsc_version);
-  text_string(&text, "scalar", attached.scalar);
+  text_string(&text, "petsc_version", petsc_kind.version);
+  text_string(&text, "scalar", petsc_kind.scalar);
   text_add(&text, ",\"call_names\":[");
   for (int i = 0; i < CALL_COUNT; i++) text_add(&text, "%s\"%s\"", i ? "," : "", hindmost_call_names[i]);
   text_add(&text, "],\"call_classes\":[");
