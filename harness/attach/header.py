@@ -160,6 +160,8 @@ def header_of(
         spec[KIND] = attached_of(program, group, none, iterations, work)
     else:
         spec |= about.get("spec", {})
+        if iterations and "summed" in iterations:
+            spec["summed"] = iterations["summed"]
         further = min(each.end.solves_seen for each in program.ranks.values() if each.end) - 1
         if further > 0:
             spec["solves_left_out"] = further

@@ -128,14 +128,14 @@ class LoopOfRanks:
 
     def agreed_on_delimited(self) -> Agreed:
         """Find out which iterations all ranks finished; collective."""
-        parts = self.section.parts
+        parts, block = self.section.parts, max(self.unit, 1)
 
         def looked_at(rank: int) -> RankIterations:
             marks = self.prepared(rank)[0].marks
-            return RankIterations.of(marks, parts[rank].facts.errors)
+            return RankIterations.of(marks, parts[rank].facts.errors, block)
 
         own = [looked_at(rank) for rank in self.blocks.each(FINDING)]
-        agreed = AgreedIterations.of(own, self.blocks.communicator)
+        agreed = AgreedIterations.of(own, self.blocks.communicator, block)
         if not agreed.kept.size:
             return none_of(parts)
 
@@ -145,8 +145,13 @@ class LoopOfRanks:
             recording = replace(recording, records=without_failed_phases(recording.records))
             return bodies_in(spans, parts[rank].facts.phases, recording, self.names, paused_ns)
 
-        phases = (*PHASES, *self.names)
-        return Agreed(of=found_on, phases=phases, missing=agreed.why_missing)
+        kept = SummedCalls(unit=block, passes=parts[0].facts.iterations + 1, unknown=0)
+        return Agreed(
+            of=found_on,
+            phases=(*PHASES, *self.names),
+            missing=agreed.why_missing,
+            iterations=Attached(summed=kept) if self.unit else None,
+        )
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
         """Return the recording of a rank without the pauses of the recorder."""

@@ -24,6 +24,8 @@ MAX_NAMED = 5
 class RankIterations:
     """What became of the iterations of a rank, which are counted from 0.
 
+    Where some of its calls are kept as sums, each is a block of iterations of the program.
+
     Attributes
     ----------
     finished : int64 array, shape (iteration,)
@@ -38,20 +40,32 @@ class RankIterations:
     begun: int
 
     @classmethod
-    def of(cls, marks: NDArray[np.void], errors: Sequence[str]) -> RankIterations:
-        """Return those of a rank, from its marks and the names of its errors."""
-        begun = int(np.count_nonzero(marks["what"] == BEGUN))
-        numbers, what = marks["end_ns"], marks["what"]
-        failed = marks[(what == FAILED) & (numbers < begun)]
+    def of(cls, marks: NDArray[np.void], errors: Sequence[str], block: int) -> RankIterations:
+        """Return those of a rank, from its marks and the names of its errors.
+
+        Parameters
+        ----------
+        block : int
+            Iterations of the program that each has.
+        """
+        what, numbers = marks["what"], marks["end_ns"] // block
+        begun = int(numbers[what == BEGUN].max(initial=-1)) + 1
+        failed = (what == FAILED) & (numbers < begun)
         known = (*errors, "an error")
         raised = {
             number: known[min(error, len(errors))]
             for number, error in zip(
-                failed["end_ns"].tolist(), failed["phase"].tolist(), strict=True
+                numbers[failed].tolist(), marks["phase"][failed].tolist(), strict=True
             )
         }
-        finished = numbers[(what == FINISHED) & (numbers < begun)]
+        ended = begun - (not ends_whole(marks, begun * block - 1))
+        finished = np.setdiff1d(np.arange(ended), list(raised))
         return cls(finished=finished, raised=raised, begun=begun)
+
+
+def ends_whole(marks: NDArray[np.void], number: int) -> bool:
+    """Tell whether an iteration of a rank, counted from 0, has finished."""
+    return bool(((marks["what"] == FINISHED) & (marks["end_ns"] == number)).any())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +77,22 @@ class AgreedIterations:
 
     Attributes
     ----------
+    block : int
+        Iterations of the program that each has.
     kept : int array, shape (iteration,)
         Those that all ranks finished.
     why_missing : str
         Which are not in the file, and why; empty if all are.
     """
 
+    block: int
     kept: NDArray[np.intp]
     why_missing: str
 
     @classmethod
-    def of(cls, own: Sequence[RankIterations], communicator: Any) -> AgreedIterations:
+    def of(
+        cls, own: Sequence[RankIterations], communicator: Any, block: int = 1
+    ) -> AgreedIterations:
         """Agree on the iterations of all ranks, from those of this process; collective."""
         counts = of_all(communicator, [each.begun for each in own])
         most = max(counts)
@@ -105,7 +124,10 @@ class AgreedIterations:
         if clauses:
             clauses.append("iterations that all ranks finished are kept")
         kept = np.flatnonzero(on_ranks([each.finished for each in own]) == len(counts))
-        return cls(kept=kept, why_missing="; ".join(clauses))
+        why = "; ".join(clauses)
+        if clauses and block > 1:
+            why = f"of {block:,} iterations each: {why}"
+        return cls(block=block, kept=kept, why_missing=why)
 
     def spans(self, marks: NDArray[np.void]) -> Spans:
         """Return when the kept iterations begin and end on a rank, from its marks.
@@ -113,9 +135,12 @@ class AgreedIterations:
         The time of any other iteration counts to the one before it; before the first and after the
         last one it lies outside all iterations.
         """
-        begins = marks["begin_ns"][marks["what"] == BEGUN][self.kept]
-        last = marks[(marks["what"] == FINISHED) & (marks["end_ns"] == self.kept[-1])]
-        return Spans.between(np.append(begins, last["begin_ns"][:1]))
+        begun = marks[(marks["what"] == BEGUN) & (marks["end_ns"] % self.block == 0)]
+        begins, end = begun["begin_ns"], (self.kept[-1] + 1) * self.block - 1
+        last = marks[(marks["what"] == FINISHED) & (marks["end_ns"] == end)]["begin_ns"]
+        if not last.size:
+            last = begins[self.kept[-1] + 1 :]
+        return Spans.between(np.append(begins[self.kept], last[:1]))
 
 
 def without_failed_phases(records: NDArray[np.void]) -> NDArray[np.void]:

@@ -21,6 +21,7 @@ import numpy as np
 from hindmost.errors import DataError, MissingError
 from hindmost.harness.attach.raw import CLOCK, HEAD, MAGIC, VERSION, Frame
 from hindmost.harness.attach.raw_json import LOOP
+from hindmost.harness.attach.settings import BUDGET_BYTES
 from hindmost.harness.rank_failures import on_all
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile import provenance
@@ -59,8 +60,9 @@ class MarksOfRecorder:
 
     def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
         """Begin, where the ranks meet; collective."""
-        said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"about {about}")
-        lines = "\n".join((*said, f"origins {origins}", *self._settings))
+        said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"budget {BUDGET_BYTES}")
+        what = (f"about {about}", f"origins {origins}")
+        lines = "\n".join((*said, *what, *self._settings))
         error = self._library.hindmost_own_begin(
             communicator.py2f(), self._ksp, os.fsencode(lines)
         )

@@ -2,6 +2,7 @@
 
 #include "attach.h"
 #include "attached.h"
+#include "bounded.h"
 #include "classify.h"
 #include "contexts.h"
 #include "loops.h"
@@ -67,6 +68,11 @@ static void leave_own(void) {
   hindmost_forget_events(); /* others may be of use outside */
 }
 
+static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+  (void)begin_ns, (void)end_ns, (void)call, (void)flags;
+  bound_after_call(0);
+}
+
 static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   outer.attached = attached;
   outer.raw = raw;
@@ -84,6 +90,7 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   pairs_page = NULL;
   FILE *file = fmemopen(settings, strlen(settings), "r");
   if (file) take_settings(file);
+  if (attached.budget) call_hooks.after_call = bound_call;
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
 }

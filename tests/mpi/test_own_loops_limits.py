@@ -22,7 +22,7 @@ import numpy as np
 import hindmost
 hindmost.listen()
 from mpi4py import MPI
-from hindmost.harness import own_loop
+from hindmost.harness.attach import own_marks
 from hindmost.harness.recorder.library import load
 from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
@@ -104,7 +104,8 @@ def test_more_requests_than_the_table_holds(recorded: Recorded) -> None:
 
 
 LONG = """
-own_loop.MEMORY_BYTES = 4096 * 24  # of 4000 calls and the marks of 400 iterations
+own_marks.BUDGET_BYTES = 1 << 30
+own_marks.MEMORY_BYTES = 4096 * 24  # of 4000 calls and the marks of 400 iterations
 with hindmost.record("long.h5", comm) as recorder:
     for _ in range(400):
         with recorder.iteration():
@@ -115,6 +116,19 @@ with hindmost.record("full.h5", comm) as recorder:
         with recorder.iteration():
             for _ in range(calls):
                 comm.Allreduce(MPI.IN_PLACE, box)
+own_marks.BUDGET_BYTES = own_marks.MEMORY_BYTES = 16384 * 28
+with hindmost.record("bounded.h5", comm) as recorder:
+    for step in range(5000):
+        try:
+            with recorder.iteration(), recorder.phase("norm"):
+                if step == 4000 and comm.rank == 1:
+                    raise ValueError
+                for _ in range(10):
+                    comm.Allreduce(MPI.IN_PLACE, box)
+        except ValueError:
+            for _ in range(10):
+                comm.Allreduce(MPI.IN_PLACE, box)
+    comm.Barrier()
 """
 
 
@@ -133,6 +147,20 @@ def test_a_loop_of_more_calls_than_the_memory_holds_is_whole(recorded: Recorded)
     assert_books_close(run)
     assert (run.bodies, run.header.complete) == (400, True)
     assert run.variable("event_kind").tolist() == [[EventKind.REDUCE] * 10] * 400
+    assert run.header.records_lost == 0
+
+
+@pytest.mark.mpi
+def test_of_more_calls_than_the_budget_there_are_sums(recorded: Recorded) -> None:
+    run = hindmost.open(recorded.folder / "bounded.h5")
+    assert_books_close(run)
+    unit = run.header.spec["summed"]["unit"]
+    assert unit > 1
+    assert run.bodies == 5000 // unit - 1  # without that in which an iteration raised
+    assert f"iteration {4000 // unit} raised ValueError on rank 1" in run.header.spec["failure"]
+    assert run.header.iteration_is == f"each {unit:,} marked iterations"
+    assert 0 < run.summed < run.bodies
+    assert (run.phase("wait") > 0.0).all()
     assert run.header.records_lost == 0
 
 
