@@ -1,5 +1,7 @@
-/* `hindmost attach`: calls that the bindings for Fortran pass on. */
+/* `hindmost attach`: calls that the bindings for Fortran, or another tool behind the recorder, pass on. */
 #pragma once
+
+#include "session.h"
 
 #include <stdint.h>
 
@@ -13,4 +15,4 @@ struct ending {
 /* The last frame; it is tried also where one before it could not be written. */
 static void write_end(const struct ending *how);
 
-static int note_pcontrol(int level);
+static _Thread_local INITIAL_EXEC int in_pcontrol; /* in MPI_Pcontrol, which such a tool calls by its other name */
