@@ -162,9 +162,9 @@ def header_of(
         spec |= about.get("spec", {})
         if iterations and "summed" in iterations:
             spec["summed"] = iterations["summed"]
-        further = min(each.end.solves_seen for each in program.ranks.values() if each.end) - 1
-        if further > 0:
-            spec["solves_left_out"] = further
+        seen_on = [each.end.solves_seen for each in program.ranks.values() if each.end]
+        if min(seen_on, default=0) > 1:
+            spec["solves_left_out"] = min(seen_on) - 1
     done = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
         ending = ending_of(group, done, generic)

@@ -304,7 +304,7 @@ def tell_missing(header: Header, report: Report) -> None:
     further = header.spec.get("solves_left_out", 0)
     if further:
         report(
-            f"{counted(further, 'further solve')} in one record_ksp were not recorded; use one "
+            f"{counted(further, 'further solve')} in one record_ksp not recorded; use one "
             "record_ksp, and one file, for each solve."
         )
 

@@ -46,8 +46,8 @@ static void attach_arm(MPI_Comm comm, int size) {
   norms_seen = 0;
   prepare_clock();
   resume_injection();
-  begin_activities();
   note_begin();
+  begin_activities();
   sampler_forget_call();
   if (session_now() != ENDED) start_recording();
   end_writing(&before);
