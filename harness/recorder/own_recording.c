@@ -109,6 +109,7 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (before_recording) before_recording();
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
+  peers_in_solves = 1;
   int failed = *attached.folder ? open_raw() : ENOMEM, any = 0;
   if (!failed) failed = get_memory_again();
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
