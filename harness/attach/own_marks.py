@@ -63,9 +63,7 @@ class MarksOfRecorder:
         said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"budget {BUDGET_BYTES}")
         what = (f"about {about}", f"origins {origins}")
         lines = "\n".join((*said, *what, *self._settings))
-        error = self._library.hindmost_own_begin(
-            communicator.py2f(), self._ksp, os.fsencode(lines)
-        )
+        error = self._library.hindmost_own_begin(communicator.py2f(), self._ksp, os.fsencode(lines))
         if error < 0:
             raise MissingError("PETSc refuses the recorder's callbacks.")
         refuse_unwritable(folder, error)

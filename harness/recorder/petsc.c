@@ -2,9 +2,6 @@
 
 #include "attached.h"
 #include "libraries.h"
-#include "loops.h"
-#include "rank_file.h"
-#include "rawfile.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

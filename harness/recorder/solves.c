@@ -4,6 +4,7 @@
 #include "loops.h"
 #include "petsc.h"
 #include "petsc_events.h"
+#include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
 

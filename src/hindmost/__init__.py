@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from hindmost.harness.own_solve import KSPRecorder
     from hindmost.harness.own_loop import LoopRecorder
+    from hindmost.harness.own_solve import KSPRecorder
     from hindmost.harness.runfile.reader import Run
 
 __all__ = [
