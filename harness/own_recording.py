@@ -82,7 +82,8 @@ class OwnRecording(ABC):
         """
         own = self._meet()
         self._with_mpi = own is not None
-        communicator = self._communicator = own if self._with_mpi else Solo()
+        communicator: Any = own if self._with_mpi else Solo()
+        self._communicator = communicator
         try:
             refuse_different(communicator, self._title, self._parameters)
             on_root(communicator, self._name.refuse_taken)

@@ -58,6 +58,8 @@ static void leave_own(void) {
   free(attached.about);
   free(attached.origins);
   if (attached.records) last = attached;
+  outer.attached.calls += attached.calls; /* of an attached program, too */
+  outer.attached.solves += attached.solves;
   attached = outer.attached;
   raw = outer.raw;
   loop = outer.loop;
