@@ -21,8 +21,7 @@ from hindmost.harness.attach.own_iterations import BEGUN, FAILED, FINISHED, FIRS
 from hindmost.harness.attach.own_marks import MAX_PHASES, MarksInPython, MarksOfRecorder
 from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched
-from hindmost.harness.own_recording import Marks, OwnRecording
-from hindmost.harness.recorder.arguments import checked_name, load_if_possible
+from hindmost.harness.own_recording import Marks, OwnRecording, checked_name, load_if_possible
 from hindmost.harness.recorder.bodies import WHOLE
 from hindmost.harness.recorder.library import refuse_second_recording
 from hindmost.harness.runfile.bodies import PHASES

@@ -16,10 +16,9 @@ from hindmost.harness.attach.own_marks import MarksOfRecorder
 from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import event_lines
-from hindmost.harness.own_recording import Marks, OwnRecording
+from hindmost.harness.own_recording import Marks, OwnRecording, checked_name, load_if_possible
 from hindmost.harness.petsc import scalar_spec
 from hindmost.harness.rank_failures import on_all
-from hindmost.harness.recorder.arguments import checked_name, load_if_possible
 from hindmost.harness.recorder.library import loaded, refuse_second_recording
 from hindmost.output import warn
 

@@ -233,6 +233,8 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     if bad and len(facts) > 1 and set(reasons) != {"CONVERGED_ITS"}:
         short = sum(bad.values())
         reason = f"{', '.join(name or 'unknown' for name in bad)} in {short} of {len(facts)} solves"
+    iterations = facts[0].iterations
+    apart = bool(generic) and len(group) == 1 and group[0].whole and done != iterations
     return Ending.of_petsc(
         asked=max(max(each.most, 0) for each in facts),
         done=done,
@@ -241,6 +243,7 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
         atol=max(each.atol or 0.0 for each in facts),
         norm=NORMS.get(facts[0].norm_type, ""),
         generic=generic,
+        counted=max(iterations, 0) if apart else 0,
     )
 
 
