@@ -60,6 +60,7 @@ static void leave_own(void) {
   if (attached.records) last = attached;
   outer.attached.calls += attached.calls; /* of an attached program, too */
   outer.attached.solves += attached.solves;
+  outer.attached.led += attached.led + (attached.rank ? 0 : attached.taken);
   attached = outer.attached;
   raw = outer.raw;
   loop = outer.loop;
