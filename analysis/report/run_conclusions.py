@@ -69,7 +69,7 @@ def unequal_work(looked: LookedAt, fact: UnequalWork) -> UnequalWork:
         why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
         remedy = f"What equal work would save is undecided, because {why}."
         return looked.of_run(fact, remedy, links)
-    remedy = f"With equal work on all ranks the replay takes {balanced.words}."
+    remedy = balanced.sentence
     if balanced.predicted_s is None:
         remedy += " The lower end is without noise, the upper with all the time in MPI."
     if fact.culprit is not None:
@@ -99,7 +99,7 @@ def injected(looked: LookedAt) -> Iterator[Fact]:
         "Injected noise",
         without.saved_s,
         text,
-        f"Without injected noise the replay takes {without.words}.",
+        without.sentence,
         links,
         replay=without,
         brief=f"each rank lost {seconds(own_s)} on average{extra}",
@@ -131,7 +131,7 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
         return
     without, balanced = looked.remedies.uninjected, looked.remedies.balanced
     was_injected = bool(looked.ranks.metric(INJECTED).any())
-    words = quiet.words
+    said = quiet.sentence
     if without is not None:  # then it is what that leaves
         quiet = replace(quiet, recorded_s=quiet.recorded_s - without.saved_s)
     if quiet.saved_s <= 0.0:
@@ -152,8 +152,7 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
         quiet.saved_s,
         f"Some iterations take longer than is typical of them{'' if also else apart}.{also} "
         f"{slowest_iteration_words(looked)} {blamed(looked)}",
-        "With the typical time in every iteration"
-        f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
+        said,
         links,
         replay=quiet,
         brief="" if was_injected else cause,
@@ -280,7 +279,7 @@ def network(looked: LookedAt) -> Iterator[Fact]:
         f"cost. {said}.{more}",
         f"An ideal network would save at most {seconds(cost_s)}."
         if ideal is None
-        else f"With an ideal network the replay takes {ideal.words}.",
+        else ideal.sentence,
         links,
         replay=ideal,
         brief=said,
@@ -314,7 +313,7 @@ def pipelining(looked: LookedAt) -> Iterator[Fact]:
         PIPELINING,
         max(partner.saved_s, 0.0),
         "A pipelined solver hides reductions behind work, and does more work.",
-        f"With the pipelined solver the replay takes {partner.words}."
+        partner.sentence
         + remedy(Need.PIPELINED, looked.run, before=" To measure it: ", otherwise=""),
         looked.links(phases="Phases by rank"),
         replay=partner,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 from hindmost.analysis.show.facts import (
-    Certainty,
     ExtraWork,
     Fact,
     GrowingWork,
@@ -54,43 +54,30 @@ class Sentence:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FactEntry:
     """A fact as JSON has it; `text` is what a page and a terminal with room say."""
 
-    quantity: str
-    subject: str
-    cost_s: float
-    interval_s: tuple[float, float] | None
-    share: float | None
-    certainty: Certainty
-    doubt: str
-    where: str
-    remedy: str
-    text: str
+    fact: Fact
 
-    @classmethod
-    def of(cls, fact: Fact) -> FactEntry:
-        """Return the entry of a fact."""
-        return cls(
-            quantity=fact.quantity,
-            subject=fact.subject,
-            cost_s=fact.cost_s,
-            interval_s=fact.interval_s,
-            share=fact.share,
-            certainty=fact.certainty,
-            doubt=fact.doubt,
-            where=fact.where,
-            remedy=fact.remedy,
-            text=text(fact),
-        )
+    JSON = (
+        "quantity=fact.quantity subject=fact.subject cost_s=fact.cost_s interval_s=fact.interval_s "
+        "share=fact.share certainty=fact.certainty doubt=fact.doubt where=fact.where "
+        "remedy=fact.remedy text"
+    )
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return text(self.fact)
 
 
 # What a fact says.
 
 
+@singledispatch
 def sentences(fact: Fact) -> list[Sentence]:
-    """Return what a fact says, in the order in which it is read."""
+    """Return what a fact says, in the order in which it is read; a topic may register its own."""
     match fact:
         case UnequalWork():
             return on_unequal_work(fact)

@@ -9,14 +9,13 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from hindmost.analysis.show.table import NAME, RIGHT, WIDTH, Table
+from hindmost.analysis.show.table import NAME, RIGHT, WIDE, WIDTH, Table
 from hindmost.output import is_terminal, write_lines
 from hindmost.printable import one_line
 
-SHORTEST_NAME = 24
+SHORTEST_NAME, NARROWEST = 24, 40
 GAP = 2
 """Letters between two columns."""
-PIPE_WIDTH = 200
 CUT = "…"
 
 
@@ -34,8 +33,8 @@ def new_console(width: int | None = None) -> Console:
 
 
 def table_width() -> int:
-    """Return how wide a table may be, in letters."""
-    return shutil.get_terminal_size().columns if is_terminal() else PIPE_WIDTH
+    """Return how wide the terminal is, in letters."""
+    return shutil.get_terminal_size().columns
 
 
 def print_table(table: Table) -> None:
@@ -59,13 +58,17 @@ def plain_lines(table: Table) -> list[str]:
 def row_lines(table: Table, width: int | None = None) -> list[str]:
     """Return the line of the heads and the line of every row.
 
-    Names are cut in the middle until the lines are no wider than ``width``; they keep
-    `SHORTEST_NAME` letters, and other cells all of theirs.
+    Where the lines are wider than ``width``, a last column of sentences follows below each row, and
+    names are cut in the middle; they keep `SHORTEST_NAME` letters, and other cells all of theirs.
     """
     rows = [[one_line(column.head) for column in table.columns]]
     rows += [[one_line(cell) for cell in row] for row in table.rows]
     widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
     excess = 0 if width is None else sum(widths) + GAP * (len(widths) - 1) - width
+    below: list[str] = []
+    if width is not None and excess > 0 and table.columns[-1].kind == WIDE:
+        below = [row.pop() for row in rows]
+        excess -= widths.pop() + GAP
     for at, column in enumerate(table.columns):
         if column.kind == NAME and excess > 0:
             room = max(widths[at] - excess, min(SHORTEST_NAME, widths[at]))
@@ -74,12 +77,17 @@ def row_lines(table: Table, width: int | None = None) -> list[str]:
             for row in rows:
                 row[at] = cut_middle(row[at], room)
     lines = []
-    for row in rows:
+    for number, row in enumerate(rows):
         cells = []
-        for cell, column, room in zip(row, table.columns, widths, strict=True):
+        for cell, column, room in zip(row, table.columns, widths, strict=False):
             blank = " " * (room - cell_len(cell))
             cells.append(blank + cell if column.kind == RIGHT else cell + blank)
         lines.append((" " * GAP).join(cells).rstrip())
+        if below and number:
+            room = max(width or 0, NARROWEST)
+            lines += textwrap.wrap(
+                below[number], room, initial_indent="    ", subsequent_indent="      "
+            )
     return lines
 
 

@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 from hindmost.analysis.show import terminal
-from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
-from hindmost.analysis.show.terminal import cut_middle, plain_lines, print_table
+from hindmost.analysis.show.table import NAME, RIGHT, WIDE, Column, Table
+from hindmost.analysis.show.terminal import cut_middle, plain_lines, print_table, row_lines
 
 LONG = "blake, test_solve[" + "x" * 300 + "-ilu], Total Time"
 
@@ -49,6 +49,15 @@ def test_both_ends_of_a_name_are_seen_on_a_terminal(
     assert "1.17x slower" in cut
     assert len(cut.rstrip()) <= width
     assert any("short" in line for line in lines)
+
+
+def test_sentences_that_do_not_fit_follow_their_row() -> None:
+    columns = (Column("kernel", NAME), Column("share", RIGHT), Column("model", WIDE))
+    made = Table(columns=columns, rows=[("solve", "7 %", "words " * 12)])
+    first, second, *more = row_lines(made, 60)
+    assert [first, second] == ["kernel  share", "solve     7 %"]
+    assert [line.split() for line in more] == [["words"] * 9, ["words"] * 3]
+    assert row_lines(made, 120)[0] == "kernel  share  model"
 
 
 @pytest.mark.parametrize("text", ["abcdefghij" * 5, "größe/α,β" * 9, "漢字" * 30])
