@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.rank_conclusions import straggler
-from hindmost.analysis.runs.check_bodies import read_body_times
+from hindmost.analysis.runs.check_bodies import MIN_BODIES, read_body_times
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING, Topic
@@ -86,7 +86,7 @@ def injected(looked: LookedAt) -> Iterator[Fact]:
         return
     without = looked.remedies.uninjected
     waits = looked.part_s(LOST_TO["serialisation"])
-    extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
+    extra = f", and serialisation adds {seconds(waits)}" if waits else ""
     text = (
         f"The run was disturbed on purpose ({injected_noise(looked.run)}): each rank lost "
         f"{seconds(own_s)} on average{extra}."
@@ -121,7 +121,7 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
     if quiet is None:
         if turn_s > 0.0:
             yield looked.loss(
-                "Waiting in turn",
+                "Serialisation",
                 turn_s,
                 "Different ranks are the slowest in different iterations, through noise or work "
                 f"that varies. {straggler(looked.ranks)}",
@@ -155,11 +155,31 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
         said,
         links,
         replay=quiet,
-        brief="" if was_injected else cause,
+        brief="" if was_injected else f"{whose_noise(looked, quiet.saved_s)}{cause}",
         certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
         basis=basis,
         topics=OF_MODELS,
     )
+
+
+def whose_noise(looked: LookedAt, cost_s: float) -> str:
+    """Say when or on which ranks iterations take longer, before a cause; empty if unknown.
+
+    Parameters
+    ----------
+    cost_s : float
+        What that costs.
+    """
+    drift = read_body_times(looked.run).drift if looked.run.bodies >= MIN_BODIES else 0.0
+    if abs(drift) > MATTERS:
+        more = "more" if drift > 0.0 else "less"
+        return (
+            f"iterations of the last quarter take {percent(abs(drift), 0)} {more} time than those "
+            "of the first: "
+        )
+    turn_s = looked.part_s(LOST_TO["serialisation"])
+    in_turn = looked.ranks.culprit is None and turn_s >= 0.5 * cost_s
+    return "different ranks take longer in different iterations: " if in_turn else ""
 
 
 def cause_of_noise(looked: LookedAt, cost_s: float) -> str:

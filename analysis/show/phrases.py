@@ -15,6 +15,7 @@ from hindmost.analysis.show.facts import (
     ExtraWork,
     Fact,
     GrowingWork,
+    InFunction,
     NoCore,
     RecurringWork,
     Stated,
@@ -22,6 +23,7 @@ from hindmost.analysis.show.facts import (
     UnequalWork,
 )
 from hindmost.analysis.show.table import WIDTH
+from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import CHANCE, HALF_AS_FAST, Culprit, Doubt
 from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
@@ -91,10 +93,12 @@ def sentences(fact: Fact) -> list[Sentence]:
             where = f", {fact.where}" if fact.where else ""
             return [
                 Sentence(f"{capital(brief(fact))}{where}: {seconds(fact.cost_s)}."),
+                *in_function(fact.function, "what these take longer"),
                 Sentence(more, OTHERS),
             ]
         case GrowingWork():
-            return [Sentence(f"{capital(brief(fact))}.")]
+            grown = in_function(fact.function, "what is added")
+            return [Sentence(f"{capital(brief(fact))}."), *grown]
         case UnequalThreads():
             shared = (
                 f"{counted(fact.threads, 'thread')} of a rank work in OpenMP regions; their "
@@ -228,11 +232,30 @@ def on_extra_work(extra: ExtraWork) -> list[Sentence]:
     return [Sentence(words), *on_function(extra)]
 
 
+def in_function(function: InFunction | None, what: str) -> list[Sentence]:
+    """Return in which function something is, where that is known."""
+    if function is None:
+        return []
+    part, place = share_words(function.attribution), function.place
+    if function.blocked:
+        return [Sentence(f"In {part[:1].lower()}{part[1:]} of {what} it is blocked in {place}.")]
+    return [Sentence(f"{part} of {what} is spent in {place}.")]
+
+
+def share_words(found: Attribution) -> str:
+    """Write a function's share of extra time, with its interval."""
+    low, high = found.interval
+    share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
+    return "Nearly all" if low > NEARLY_ALL else share
+
+
 def idle_words(extra: ExtraWork) -> str:
     """Write what a rank does in time that is no processor time."""
     idle_s = extra.extra_s - extra.extra_cpu_s
     if extra.core_wait_s >= WAITING * idle_s:
         return "waits for a core"
+    if extra.blocked:
+        return f"is blocked in {extra.blocked}"
     others = ["for its other threads"] if extra.has_team else []
     if not extra.core_wait_s < BLOCKED * idle_s:
         others.insert(0, "for a core")
@@ -256,9 +279,7 @@ def on_function(extra: ExtraWork) -> list[Sentence]:
         ]
     if found.is_alike:
         return [Sentence(f"All functions in {extra.place} take longer there.")]
-    low, high = found.interval
-    share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
-    share = "Nearly all" if low > NEARLY_ALL else share
+    share = share_words(found)
     said = [Sentence(f"{share} of its extra processor time there is spent in {extra.place}.")]
     if extra.same_core:
         said.append(

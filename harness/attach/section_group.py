@@ -136,6 +136,7 @@ class SectionGroup:
         self._communicator = communicator
         self._program = program = conversion.program
         self._ranks = ranks = [program.ranks[rank] for rank in sections[0].ranks]
+        self._zero_ns = on_common_clock(ranks[0], sections[0].parts[0].facts.begin_ns)
         places = {rank: place for place, rank in enumerate(sections[0].ranks)}
         self._raws = {places[rank]: raw for rank, raw in raws.items()}
         # Whether the recorder saw MPI calls; a rank alone need not make any.
@@ -178,12 +179,11 @@ class SectionGroup:
     def agreed_on(self, section: Matched) -> list[Agreed]:
         """Return what the ranks of a section agree on; of several loops, one after the other."""
         raws, injecting = self._raws, self._injecting
-        zero_ns = on_common_clock(self._ranks[0], self._sections[0].parts[0].facts.begin_ns)
         own = partial(self.section_of, section)
 
         def recorded(place: int) -> Recording:
             raw, numbers = raws[place], self._numbers[place]
-            clock = clock_of(raw, zero_ns)
+            clock = clock_of(raw, self._zero_ns)
             return recording_of(
                 own(place), raw, clock, numbers, seen=self._seen, injecting=injecting
             )
@@ -247,7 +247,10 @@ class SectionGroup:
                 more |= self.threads_of(place, parts)
             spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
             numbers = self._numbers[place]
-            more["samples"] = samples_of(raw, spans_ns, numbers, contexts.count, self._names)
+            clock = clock_of(raw, self._zero_ns)
+            more["samples"] = samples_of(
+                raw, spans_ns, bodies, clock, numbers, contexts.count, self._names
+            )
             if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(
