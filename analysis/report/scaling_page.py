@@ -21,7 +21,7 @@ from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.models.inference import MATTERS
 from hindmost.models.pmnf.segments.segmentation import where
-from hindmost.text import capital, percent, quantity
+from hindmost.text import capital, factor, percent, quantity
 
 CAPTION = (
     "Measurements, the model, and what is predicted up to the target, with its 90 % interval. "
@@ -141,7 +141,7 @@ def section(
 
 def growth(standing: KernelAtTarget) -> str:
     """Write a growth as a factor."""
-    return f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "unknown"
+    return f"{factor(standing.growth)}x" if math.isfinite(standing.growth) else "unknown"
 
 
 def on_kernel(

@@ -11,7 +11,7 @@ from hindmost.models.pmnf.kernels import OPEN, KernelModel
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
-from hindmost.text import counted, percent, quantity
+from hindmost.text import counted, factor, percent, quantity
 
 LONGEST_NAME = 36
 MAX_KERNELS = 6
@@ -71,7 +71,7 @@ def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
         percent(standing.share),
         growth_text(standing) or "unknown",
         percent(model.smape / 100.0) if model else "",
-        f"{model.largest_miss:.3g}x" if model else "",
+        f"{factor(model.largest_miss)}x" if model else "",
         f"{model.adjusted_r2:.4f}" if model else "",
         models_text(standing.kernel, at),
     ]
@@ -82,7 +82,7 @@ def growth_text(standing: KernelAtTarget) -> str:
     if not math.isfinite(standing.growth):
         return ""
     low, high = standing.growth_interval
-    return f"{standing.growth:.3g}x{'' if low > 1.0 or high < 1.0 else '?'}"
+    return f"{factor(standing.growth)}x{'' if low > 1.0 or high < 1.0 else '?'}"
 
 
 def models_text(kernel: KernelModel, at: tuple[float, ...]) -> str:
