@@ -201,7 +201,7 @@ def growing() -> Iterator[Case]:
 
 def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
-    beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
+    beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work, np.arange(work.size) / work.size))
     stretch = Stretch(
         after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1),
         waited_for_s=np.zeros(1), beyond_s=beyond_s,

@@ -35,7 +35,8 @@ from hindmost.output import write_lines
 
 BIN = Path(sys.executable).parent
 SOURCE = PEERS / "virtual_time.c"
-STEPS, RANKS, SEED = 20_000, 2, 31
+STEPS, RANKS, SEED = 24_000, 2, 31
+MEMORY = "2MiB"
 MOST_APART = 0.02
 """Of the run's time."""
 PROGRAMS = (
@@ -105,7 +106,7 @@ def compiled(folder: Path) -> Path:
 def recorded(program: Path, folder: Path, words: tuple[str, ...], *, whole: bool) -> AttachedRun:
     """Return the run of a program, with all calls or with those that a budget keeps."""
     folder.mkdir(parents=True)
-    settings = settings_for(folder, memory="512MB" if whole else "1MiB", all_calls=whole)
+    settings = settings_for(folder, memory="512MB" if whole else MEMORY, all_calls=whole)
     (folder / "out").mkdir()
     environment = {**os.environ, "HINDMOST_ATTACH": str(settings)}
     start = [str(BIN / "mpiexec"), "-n", str(RANKS), str(program), *words]

@@ -3,10 +3,10 @@
  *
  *   virtual_time LAYOUT KIND RANK SECONDS STEPS SEED
  *
- * Work only sets the clock. Messages and collectives carry the clocks of their senders: who receives goes on no earlier than a
- * latency after. LAYOUT: halo, waitall, rooted, sweep. KIND is what is put into the second of three stretches of work of a rank:
- * none; constant: SECONDS more in each step; every: ten times that in each 50th; growing: from nothing to twice that;
- * detours: now and then a longer one; part: for a third of the steps. */
+ * Each rank works out the clocks of all ranks and sends no message: its calls of MPI only set its clock. LAYOUT: halo, waitall,
+ * rooted, sweep. KIND is what is put into the second of three stretches of work of a rank: none; constant: SECONDS more in each
+ * step; every: ten times that in each 50th; growing: from nothing to twice that; detours: now and then a longer one; part: for a
+ * third of the steps. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -18,13 +18,15 @@
 #include <unistd.h>
 
 #define APART __attribute__((noinline, noclone))
-#define REAL(name) ((__typeof__(&name))(real ? real : (real = dlsym(RTLD_NEXT, #name))))
 
-enum { LATENCY_NS = 20000, CALL_NS = 2000, SLOTS = 8 };
+enum { LATENCY_NS = 20000, CALL_NS = 2000, MAX_RANKS = 64 };
 static const double WORK_S[] = {50e-3, 30e-3, 20e-3};
 
 static int rank, size, is_virtual;
-static int64_t clock_ns, ahead_ns; /* the virtual clock; afterwards, by how much it had run ahead of the kernel's */
+static int64_t clocks[MAX_RANKS]; /* of all ranks */
+static int64_t clock_ns, ahead_ns; /* of this one; afterwards, by how much it had run ahead of the kernel's */
+static int64_t ends[4];            /* when the next calls of this rank end */
+static int ends_from, ends_to;
 
 static int64_t kernel_ns(void) {
   struct timespec t;
@@ -39,108 +41,97 @@ int clock_gettime(clockid_t id, struct timespec *t) {
   return 0;
 }
 
-static void go_on_after(int64_t ns) {
-  if (clock_ns < ns) clock_ns = ns;
-}
+/* Instead of MPI while time is virtual: the call ends. */
+#define IN_VIRTUAL_TIME(name, parameters, arguments)                                                 \
+  int PMPI_##name parameters {                                                                       \
+    static __typeof__(&PMPI_##name) real;                                                            \
+    if (is_virtual) return clock_ns = ends[ends_from++], MPI_SUCCESS;                                \
+    if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "PMPI_" #name);                             \
+    return real arguments;                                                                           \
+  }
+IN_VIRTUAL_TIME(Sendrecv, (const void *b, int n, MPI_Datatype t, int to, int tag, void *r, int m, MPI_Datatype u, int from, int rtag,
+                MPI_Comm c, MPI_Status *z), (b, n, t, to, tag, r, m, u, from, rtag, c, z))
+IN_VIRTUAL_TIME(Send, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))
+IN_VIRTUAL_TIME(Recv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *z), (b, n, t, from, tag, c, z))
+IN_VIRTUAL_TIME(Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
+IN_VIRTUAL_TIME(Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, from, tag, c, q))
+IN_VIRTUAL_TIME(Waitall, (int n, MPI_Request q[], MPI_Status *z), (n, q, z))
+IN_VIRTUAL_TIME(Allreduce, (const void *b, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, r, n, t, o, c))
+IN_VIRTUAL_TIME(Bcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
+IN_VIRTUAL_TIME(Reduce, (const void *b, void *r, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c), (b, r, n, t, o, root, c))
 
-int PMPI_Sendrecv(const void *b, int n, MPI_Datatype t, int to, int tag, void *r, int m, MPI_Datatype u, int from, int rtag,
-                  MPI_Comm c, MPI_Status *z) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Sendrecv)(b, n, t, to, tag, r, m, u, from, rtag, c, z);
-  int64_t sent = clock_ns += CALL_NS, received;
-  int error = REAL(PMPI_Sendrecv)(&sent, 1, MPI_INT64_T, to, tag, &received, 1, MPI_INT64_T, from, rtag, c, z);
-  go_on_after(received + LATENCY_NS);
-  return error;
-}
+static uint64_t drawn[MAX_RANKS];
 
-int PMPI_Send(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Send)(b, n, t, to, tag, c);
-  int64_t sent = clock_ns += CALL_NS;
-  return REAL(PMPI_Send)(&sent, 1, MPI_INT64_T, to, tag, c);
-}
-
-int PMPI_Recv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *z) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Recv)(b, n, t, from, tag, c, z);
-  int64_t received;
-  int error = REAL(PMPI_Recv)(&received, 1, MPI_INT64_T, from, tag, c, z);
-  clock_ns += CALL_NS;
-  go_on_after(received + LATENCY_NS);
-  return error;
-}
-
-static int64_t slot[SLOTS]; /* of the messages under way; those to be received become 0 */
-static int used;
-
-int PMPI_Isend(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Isend)(b, n, t, to, tag, c, q);
-  slot[used] = clock_ns += CALL_NS;
-  return REAL(PMPI_Isend)(&slot[used++], 1, MPI_INT64_T, to, tag, c, q);
-}
-
-int PMPI_Irecv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *q) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Irecv)(b, n, t, from, tag, c, q);
-  clock_ns += CALL_NS;
-  return REAL(PMPI_Irecv)(&slot[used++], 1, MPI_INT64_T, from, tag, c, q);
-}
-
-int PMPI_Waitall(int n, MPI_Request q[], MPI_Status *z) {
-  static void *real;
-  int error = REAL(PMPI_Waitall)(n, q, z);
-  if (!is_virtual) return error;
-  for (int i = 0; i < used; i++) go_on_after(slot[i] + LATENCY_NS);
-  used = 0;
-  return error;
-}
-
-int PMPI_Allreduce(const void *b, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Allreduce)(b, r, n, t, o, c);
-  int64_t own = clock_ns, last;
-  int error = REAL(PMPI_Allreduce)(&own, &last, 1, MPI_INT64_T, MPI_MAX, c);
-  clock_ns = last + LATENCY_NS;
-  return error;
-}
-
-int PMPI_Bcast(void *b, int n, MPI_Datatype t, int root, MPI_Comm c) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Bcast)(b, n, t, root, c);
-  int64_t sent = clock_ns += CALL_NS;
-  int error = REAL(PMPI_Bcast)(&sent, 1, MPI_INT64_T, root, c);
-  if (rank != root) go_on_after(sent + LATENCY_NS);
-  return error;
-}
-
-int PMPI_Reduce(const void *b, void *r, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c) {
-  static void *real;
-  if (!is_virtual) return REAL(PMPI_Reduce)(b, r, n, t, o, root, c);
-  int64_t own = clock_ns += CALL_NS, last;
-  int error = REAL(PMPI_Reduce)(&own, &last, 1, MPI_INT64_T, MPI_MAX, root, c);
-  if (rank == root) go_on_after(last + LATENCY_NS);
-  return error;
-}
-
-static uint64_t drawn;
-
-static double uniform(void) { /* SplitMix64 */
-  uint64_t z = drawn += 0x9E3779B97F4A7C15u;
+static double uniform(int of) { /* SplitMix64 */
+  uint64_t z = drawn[of] += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-static void work(double seconds) { clock_ns += (int64_t)(1e9 * seconds * (1.0 + 0.02 * uniform())); }
+static int64_t later(int64_t one, int64_t other) { return one > other ? one : other; }
+
+static void call_ends(int of, int64_t ns) {
+  clocks[of] = ns;
+  if (of == rank) ends[ends_to++] = ns;
+}
+
+/* Works out when calls end on all ranks: of an exchange along the ring, and of all with all. */
+static void begin_calls(void) { ends_from = ends_to = 0; }
+
+static void exchange_ends(const char *layout, int way) {
+  int64_t sent[MAX_RANKS];
+  begin_calls();
+  for (int i = 0; i < size; i++) {
+    if (!strcmp(layout, "sweep")) {
+      if (i) call_ends(i, later(clocks[i] + CALL_NS, sent[i - 1] + LATENCY_NS));
+      if (i + 1 < size) call_ends(i, sent[i] = clocks[i] + CALL_NS);
+    } else if (!strcmp(layout, "rooted")) {
+      if (!i) call_ends(0, sent[0] = clocks[0] + CALL_NS);
+      else call_ends(i, later(clocks[i] + CALL_NS, sent[0] + LATENCY_NS));
+    }
+  }
+  if (!strcmp(layout, "halo") || !strcmp(layout, "waitall")) {
+    const int calls = strcmp(layout, "halo") ? 2 : 1;
+    for (int i = 0; i < size; i++) sent[i] = clocks[i] + calls * CALL_NS;
+    for (int i = 0; i < size; i++) {
+      if (calls == 2) call_ends(i, clocks[i] + CALL_NS), call_ends(i, sent[i]);
+      call_ends(i, later(sent[i] + CALL_NS, sent[(i - way + size) % size] + LATENCY_NS));
+    }
+  }
+}
+
+static void reduction_ends(const char *layout) {
+  int64_t last = 0;
+  begin_calls();
+  for (int i = 0; i < size; i++) last = later(last, clocks[i] + CALL_NS);
+  for (int i = 0; i < size; i++)
+    call_ends(i, !strcmp(layout, "rooted") && i ? clocks[i] + CALL_NS : last + LATENCY_NS);
+}
+
+static double more_of(const char *kind, int step, int steps, int of) {
+  if (!strcmp(kind, "constant")) return 1.0;
+  if (!strcmp(kind, "every")) return step % 50 == 49 ? 10.0 : 0.0;
+  if (!strcmp(kind, "growing")) return 2.0 * step / steps;
+  if (!strcmp(kind, "part")) return step > steps / 3 && step < 2 * steps / 3;
+  if (!strcmp(kind, "detours")) return uniform(of) < 0.01 ? 10.0 * uniform(of) : 0.0;
+  return 0.0;
+}
+
+static void work(double seconds, int slow, double more) {
+  for (int i = 0; i < size; i++)
+    clocks[i] += (int64_t)(1e9 * (seconds * (1.0 + 0.02 * uniform(i)) + (i == slow ? more : 0.0)));
+  clock_ns = clocks[rank];
+}
 
 static double here[8], there[8];
 
 /* What follows a call keeps it from being the last thing of its function, which then has no frame in it. */
 APART static void pass(const char *layout, int way) {
   const int next = (rank + way + size) % size, last = (rank - way + size) % size;
+  exchange_ends(layout, way);
   if (!strcmp(layout, "waitall")) {
-    MPI_Request q[2];
+    MPI_Request q[2] = {(MPI_Request)&q[0], (MPI_Request)&q[1]};
     MPI_Irecv(there, 8, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, &q[0]);
     MPI_Isend(here, 8, MPI_DOUBLE, next, 1, MPI_COMM_WORLD, &q[1]);
     MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
@@ -155,19 +146,11 @@ APART static void pass(const char *layout, int way) {
   there[0] *= 0.5;
 }
 
-APART static void gather_up(const char *layout) {
+APART static void add_up(const char *layout) {
+  reduction_ends(layout);
   if (!strcmp(layout, "rooted")) MPI_Reduce(here, there, 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   else MPI_Allreduce(here, there, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   here[0] *= 0.5;
-}
-
-static double more_of(const char *kind, int step, int steps) {
-  if (!strcmp(kind, "constant")) return 1.0;
-  if (!strcmp(kind, "every")) return step % 50 == 49 ? 10.0 : 0.0;
-  if (!strcmp(kind, "growing")) return 2.0 * step / steps;
-  if (!strcmp(kind, "part")) return step > steps / 3 && step < 2 * steps / 3;
-  if (!strcmp(kind, "detours")) return uniform() < 0.01 ? 10.0 * uniform() : 0.0;
-  return 0.0;
 }
 
 int main(int argc, char **argv) {
@@ -180,18 +163,20 @@ int main(int argc, char **argv) {
   if (system_clock) system_clock(1);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  drawn = (uint64_t)atoll(argv[6]) * 1000 + (uint64_t)rank;
-  int64_t own = kernel_ns();
-  PMPI_Allreduce(&own, &clock_ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  if (size > MAX_RANKS) return 2;
+  int64_t own = kernel_ns(), begin;
+  PMPI_Allreduce(&own, &begin, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  for (int i = 0; i < size; i++) clocks[i] = begin, drawn[i] = (uint64_t)atoll(argv[6]) * 1000 + (uint64_t)i;
+  clock_ns = begin;
   is_virtual = 1;
   for (int step = 0; step < steps; step++) {
     MPI_Pcontrol(1);
-    work(WORK_S[0]);
+    work(WORK_S[0], slow, 0.0);
     pass(layout, 1);
-    work(WORK_S[1] + (rank == slow ? seconds * more_of(kind, step, steps) : 0.0));
+    work(WORK_S[1], slow, seconds * more_of(kind, step, steps, slow));
     pass(layout, -1);
-    work(WORK_S[2]);
-    gather_up(layout);
+    work(WORK_S[2], slow, 0.0);
+    add_up(layout);
   }
   MPI_Pcontrol(1);
   is_virtual = 0;
