@@ -12,7 +12,7 @@ from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.recorder.library import Flag
 
 pytestmark = pytest.mark.mpi
-ERRORS, COMMUNICATORS, RANKS = 11, 14, 3
+ERRORS, COMMUNICATORS, RANKS = 11, 13, 3
 
 
 @pytest.fixture(scope="module")
