@@ -19,11 +19,13 @@
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-terms      SIGTERM 10,000 times to the recorder alone and 300 times to ranks: is anything lost (an hour)
 #   make bench-always-on   faults of a recorder that is in every job: does the program change (1,000 tries, 10 min)
-#   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
+#   make bench-delays bench-bounded      put delays into a program: are rank, kind and place named, and none where none is (2 min)
+#   make bench-bounded     conclusions from all calls and from those that a budget keeps, of 20 programs (5 min)
 #   make bench-sampling    put more work into a function: does --sample name it and its line, and nothing where there is none (5 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
+#   make bench-pages FOLDER=... pictures of fifteen pages of known truth, for a reader who does not know it
 #   make bench-report      a report on a file of 41 million bodies: time, memory, size, first paint (1.5 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-predictions predictions before the run against runs that were then done (about 10 min, wants an idle
@@ -157,6 +159,9 @@ bench-always-on: setup-demo
 bench-delays: setup-demo
 	@$(BIN)/python -m benchmarks.injected_delays
 
+bench-bounded: setup-demo
+	@$(BIN)/python -m benchmarks.bounded_records
+
 bench-nights-why: setup-demo
 	@$(BIN)/python -m benchmarks.nights_why $(FOLDER)
 
@@ -176,6 +181,9 @@ bench-programs: setup-demo
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py
+
+bench-pages:
+	@$(BIN)/python -m benchmarks.gallery_pages "$(FOLDER)"
 
 bench-report: setup-demo
 	@PYTHONPATH=. $(BIN)/python benchmarks/large_report.py

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -23,10 +23,9 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.formats.run_history import (
     DISTURBANCES,
     ITERATIONS,
-    LONGEST,
-    MEAN,
     SOLVE,
 )
+from hindmost.analysis.readers.history import StretchTimers
 from hindmost.harness.runfile.bodies import IN_MPI
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
@@ -69,13 +68,13 @@ class CauseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Why a timer changed.
+    """Why a timer changed, or how a part of an iteration changed with it.
 
     Attributes
     ----------
     kind : CauseKind
-    share : float or None
-        Of the change: what the part of the run explains; None if there is none.
+    share : float
+        Of the change: what the part of the run explains; NaN if there is none.
     subject : str
         The part of the run that explains it, in words; empty if none does.
     place : str
@@ -84,41 +83,22 @@ class Cause:
         The rank that does more work there; None if all do, or none.
     changed : tuple of str
         What else changed with it: ``host a -> b``.
+    own : bool
+        Whether what changed is the time of that part alone.
     text : str
         All that as one sentence, without a full stop.
     """
 
     kind: CauseKind
-    share: float | None = None
+    share: float = np.nan
     subject: str = ""
     place: str = ""
     rank: int | None = None
     changed: tuple[str, ...] = ()
-    text: str
+    own: bool = False
+    text: str = ""
 
     JSON = "kind share subject place rank changed text"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """How a part of an iteration changed.
-
-    Attributes
-    ----------
-    kind : CauseKind
-    words : str
-        What it is, for a sentence.
-    share : float
-        Of the change of an iteration.
-    place, rank
-        See `Cause`.
-    """
-
-    kind: CauseKind
-    words: str
-    share: float
-    place: str = ""
-    rank: int | None = None
 
 
 class Sides:
@@ -145,6 +125,9 @@ class Sides:
         self.old, self.new = (
             [known[at] for at in places] if known else [] for places in (self.before, self.after)
         )
+        self.stretches = {
+            timer: each for run in (*self.old, *self.new) for timer, each in run.stretches.items()
+        }
 
     def values(self, timer: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a timer on both sides."""
@@ -183,17 +166,16 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         for name in ("inputs", "machine", "software")
     )
     timer, effect = judged.series.name.timer, change.effect
-    whole, work = timer == SOLVE, timer.endswith((LONGEST, MEAN))
+    whole, stretch = timer == SOLVE, known_stretch(sides.stretches, timer)
     parts = parts_that_changed(sides) if whole else []
-    if work:
-        own = timer.removesuffix(LONGEST).removesuffix(MEAN)
-        parts = [stretch_part(sides, own + LONGEST, 1.0)]
+    if stretch:
+        parts = [stretch_part(sides, stretch, 1.0)]
     counts = iterations(sides, timer) if whole or timer == ITERATIONS else None
-    uniform = one_factor(sides) if whole or work else None
+    uniform = one_factor(sides) if whole or stretch else None
     leading = parts[0] if parts and parts[0].share >= MOST else None
     words = []
     kind = CauseKind.UNKNOWN
-    share = None if leading is None else leading.share
+    share = np.nan if leading is None else leading.share
     if counts is not None and abs(counts[2]) >= MOST:
         kind, share = CauseKind.ITERATIONS, counts[2]
         words.append(
@@ -226,7 +208,9 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
     if leading is not None:
         kind = leading.kind if kind == CauseKind.UNKNOWN else kind
         words += [
-            f"{of_effect(each.share, effect)} is {each.words}" if whole else f"it is {each.words}"
+            f"{of_effect(each.share, effect)} is {each.subject}"
+            if whole
+            else f"it is {each.subject}"
             for each in parts[:3]
             if each.share >= SAID
         ]
@@ -234,15 +218,19 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         if not whole:
             return None
         words.append("no part of the run that is recorded explains it")
-    return Cause(
+    return replace(
+        leading or Cause(kind=kind),
         kind=kind,
         share=share,
-        subject="" if leading is None else leading.words,
-        place="" if leading is None else leading.place,
-        rank=None if leading is None else leading.rank,
         changed=(*inputs, *machine, *software),
+        own=bool(stretch),
         text="; ".join(words),
     )
+
+
+def known_stretch(stretches: Mapping[str, StretchTimers], timer: str) -> str:
+    """Return the timer of the longest work of a stretch, of one of its timers; else nothing."""
+    return next((one for one, each in stretches.items() if timer in (one, each.mean)), "")
 
 
 def of_effect(share: float, effect: float) -> str:
@@ -256,7 +244,7 @@ def changed(old: Sequence[Mapping[str, str]], new: Sequence[Mapping[str, str]]) 
     for name in dict.fromkeys(key for each in (*old, *new) for key in each):
         values = [list(dict.fromkeys(each.get(name, "") for each in side)) for side in (old, new)]
         if not set(values[0]) & set(values[1]):
-            before, after = (" or ".join(short(each) for each in side) for side in values)
+            before, after = (" or ".join(each or "not given" for each in side) for side in values)
             yield f"{name} {before} -> {after}"
 
 
@@ -276,11 +264,6 @@ def load_words(sides: Sides) -> str:
     )
 
 
-def short(value: str) -> str:
-    """Return the beginning of a value that describes itself at length; a missing one in words."""
-    return value.partition(",")[0] if value else "not given"
-
-
 def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
     """Return other numbers of iterations, and the share of the change that they explain.
 
@@ -297,11 +280,7 @@ def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
 
 def stretches(sides: Sides) -> list[str]:
     """Return the timers of the stretches' longest work that are known on both sides."""
-    return [
-        timer
-        for timer in sides.timers
-        if timer.endswith(LONGEST) and all(each.size for each in sides.values(timer))
-    ]
+    return [timer for timer in sides.stretches if all(each.size for each in sides.values(timer))]
 
 
 def one_factor(sides: Sides) -> float | None:
@@ -312,7 +291,7 @@ def one_factor(sides: Sides) -> float | None:
             sides.ratio(which)
             for timer, work_s in works.items()
             if work_s >= OF_WORK * sum(works.values())
-            for which in (timer, timer.removesuffix(LONGEST) + MEAN)
+            for which in (timer, sides.stretches[timer].mean)
         ]
     )
     if logs.size < 4 or not np.isfinite(logs).all():
@@ -326,7 +305,7 @@ def one_factor(sides: Sides) -> float | None:
     return float(np.exp(middle))
 
 
-def parts_that_changed(sides: Sides) -> list[Part]:
+def parts_that_changed(sides: Sides) -> list[Cause]:
     """Return the parts of an iteration that changed with the total, the largest share first."""
     counts = [np.array([each.iterations for each in side]) for side in (sides.old, sides.new)]
     old, new = sides.values(SOLVE)
@@ -344,11 +323,11 @@ def parts_that_changed(sides: Sides) -> list[Part]:
         part_s, sure = sides.difference(timer)
         if sure and part_s * whole_s > 0.0:
             found.append(other_part(timer, part_s / whole_s))
-    if not any(timer.endswith(LONGEST) for timer in sides.timers):
+    if not sides.stretches:
         part_s, sure = sides.difference("local")
         if sure and part_s * whole_s > 0.0:
             words = "time outside MPI; no calls were recorded that tell its place"
-            found.append(Part(kind=CauseKind.STRETCH, words=words, share=part_s / whole_s))
+            found.append(Cause(kind=CauseKind.STRETCH, subject=words, share=part_s / whole_s))
     # Waiting is what other ranks' work leaves: work explains it where it is the larger part.
     work = [each for each in found if each.kind in (CauseKind.RANK, CauseKind.STRETCH)]
     if sum(each.share for each in work) >= MOST:
@@ -356,39 +335,40 @@ def parts_that_changed(sides: Sides) -> list[Part]:
     return sorted(found, key=lambda each: -each.share)
 
 
-def stretch_part(sides: Sides, timer: str, share: float) -> Part:
+def stretch_part(sides: Sides, timer: str, share: float) -> Cause:
     """Return the part of a stretch: of one rank, of some, or of all."""
-    known = sides.new[-1]
-    place = known.places.get(timer, timer.removesuffix(LONGEST).removeprefix("work "))
-    longest_s, mean_s = (
-        sides.difference(each)[0] for each in (timer, timer.removesuffix(LONGEST) + MEAN)
-    )
+    known, stretch = sides.new[-1], sides.stretches[timer]
+    longest_s, mean_s = (sides.difference(each)[0] for each in (timer, stretch.mean))
     ranks = known.ranks * mean_s / longest_s if longest_s else np.inf
-    nights = Counter(each.longest.get(timer) for each in sides.new)
+    nights = Counter(
+        each.stretches[timer].longest if timer in each.stretches else None for each in sides.new
+    )
     rank, times = nights.most_common(1)[0]
-    if known.ranks < 2 or ranks >= ALL * known.ranks:
-        words = f"work {place}" if known.ranks < 2 else f"work of all ranks {place}"
-        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
-    if ranks > ONE:
-        words = f"work of about {ranks:.0f} of {known.ranks} ranks {place}"
-        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
-    if rank is None or times < MOSTLY * len(sides.new):
-        words = f"work of one rank, not always the same, {place}"
-        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
-    words = f"work of rank {rank} {place}"
-    return Part(kind=CauseKind.RANK, words=words, share=share, place=place, rank=rank)
+    kind, alone = CauseKind.STRETCH, None
+    if known.ranks < 2:
+        whose = ""
+    elif ranks >= ALL * known.ranks:
+        whose = "of all ranks "
+    elif ranks > ONE:
+        whose = f"of about {ranks:.0f} of {known.ranks} ranks "
+    elif rank is None or times < MOSTLY * len(sides.new):
+        whose = "of one rank, not always the same, "
+    else:
+        kind, alone, whose = CauseKind.RANK, rank, f"of rank {rank} "
+    subject = f"work {whose}{stretch.place}"
+    return Cause(kind=kind, share=share, subject=subject, place=stretch.place, rank=alone)
 
 
-def other_part(timer: str, share: float) -> Part:
+def other_part(timer: str, share: float) -> Cause:
     """Return the part of time that is no work, or no usual one."""
     if timer == DISTURBANCES:
         words = (
             "work beyond the quickest iterations: disturbances of the machine, or work that comes "
             "only at times"
         )
-        return Part(kind=CauseKind.DISTURBANCES, words=words, share=share)
-    return Part(
+        return Cause(kind=CauseKind.DISTURBANCES, subject=words, share=share)
+    return Cause(
         kind=CauseKind.WAITING,
-        words=f"time in MPI ({timer}): the network, the library, or neighbours on them",
+        subject=f"time in MPI ({timer}): the network, the library, or neighbours on them",
         share=share,
     )

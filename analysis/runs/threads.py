@@ -12,10 +12,11 @@ from hindmost.analysis.runs.cores import observed_time
 from hindmost.analysis.runs.finding import WORTH_SAYING, Topic
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.show.facts import Fact, Stated, UnequalThreads
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import SURE, SURE_BY_TIMER
-from hindmost.models.ranks.teams import TeamImbalance, TeamWork
+from hindmost.models.ranks.teams import TeamWork
 from hindmost.text import capital, counted, percent, seconds
 
 
@@ -96,18 +97,20 @@ def unequal_threads(run: Run) -> Iterator[Fact]:
         return
     names, region = regions_of(samples)
     sure = SURE_BY_TIMER if samples.by_timer else SURE
-    teams: list[TeamWork] = []
-    slow: list[tuple[float, int, TeamImbalance]] = []
-    for rank in range(run.columns):
-        mine = (samples.rank == rank) & (samples.kind == SampleKind.WORK)
-        team = TeamWork.of(samples.thread[mine], region[mine], samples.count[mine])
-        teams.append(team)
-        found = team.imbalance(sure)
-        if found is not None:
-            slow.append((found.lost * samples.period_s, rank, found))
+    of_work = samples.kind == SampleKind.WORK
+    teams = [
+        TeamWork.of(samples.thread[mine], region[mine], samples.count[mine])
+        for mine in (of_work & (samples.rank == rank) for rank in range(run.columns))
+    ]
+    comparisons = sum(team.work.size for team in teams)
+    slow = [
+        (imbalance.lost * samples.period_s, rank, imbalance)
+        for rank, team in enumerate(teams)
+        if (imbalance := team.imbalance(sure, comparisons)) is not None
+    ]
     if all(team.threads.size < 2 for team in teams):
         return
-    lost_s, rank, worst = max(slow, default=(0.0, 0, None), key=lambda each: each[0])
+    lost_s, rank, worst = max(slow, default=(0.0, 0, None), key=lambda loss: loss[0])
     share = lost_s / max(run.solve_time_s, 1e-300)
     if worst is None or share < WORTH_SAYING:
         lost_s, share, worst = 0.0, 0.0, None
@@ -115,7 +118,7 @@ def unequal_threads(run: Run) -> Iterator[Fact]:
     if worst is not None:
         thread = int(teams[rank].threads[worst.thread])
         line = line_in(samples, region, rank, thread, worst.region)
-        where = line if line.startswith(f"{where} ") else f"{line}, in a region of {where}"
+        where = str(line) if line.function == where else f"{line}, in a region of {where}"
     yield UnequalThreads(
         quantity="Unequal threads",
         subject="" if worst is None else f"rank {rank}",
@@ -149,10 +152,10 @@ def regions_of(samples: RunSamples) -> tuple[list[str], NDArray[np.int64]]:
 
 def line_in(
     samples: RunSamples, region: NDArray[np.int64], rank: int, thread: int, chosen: int
-) -> str:
+) -> CodePlace:
     """Return the place where a thread is most in a region."""
     mine = (samples.rank == rank) & (samples.thread == thread) & (region == chosen)
     mine &= samples.kind == SampleKind.WORK
     inner = samples.place[np.append(0, samples.end)[samples.stack[mine]]]
     counts = np.bincount(inner, samples.count[mine])
-    return str(samples.places[int(counts.argmax())])
+    return samples.places[int(counts.argmax())]

@@ -68,7 +68,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePoint(Effect):
-    """A step from one level to another.
+    """A step from one level to another, as `robust.method.change_of` finds it.
 
     Attributes
     ----------
@@ -148,6 +148,8 @@ class Jump(ChangePoint):
     """
 
     precedents: int
+
+    JSON = f"{ChangePoint.JSON} nights=seen needed"
 
     @property
     def confirmed(self) -> bool:

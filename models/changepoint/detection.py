@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hindmost.models.changepoint.changes import (
     ChangePoint,
@@ -57,6 +56,8 @@ class Detection:
         Whether a rise is for the worse, as of times.
     times : tuple of float
         The given times, or the indices.
+    day : float
+        A day in the unit of the times.
     changes : tuple of ChangePoint
     regimes : tuple of Regime
     outliers : tuple of OutlierRun
@@ -65,7 +66,8 @@ class Detection:
         The newest observations, if they are far from the level.
     visible_steps : tuple of float
         The relative step that is as likely to be found as to be missed, if the last 1, 2, ...
-        observations are at a new level; empty where the method does not tell.
+        observations are at a new level (`robust.segments.visible_steps`); empty where the method
+        does not tell.
     correlation : float
         AR(1) coefficient of the noise.
     too_short : int
@@ -76,6 +78,7 @@ class Detection:
     observations: int
     smaller_is_better: bool = True
     times: tuple[float, ...]
+    day: float = 1.0
     changes: tuple[ChangePoint, ...] = ()
     regimes: tuple[Regime, ...] = ()
     outliers: tuple[OutlierRun, ...] = ()
@@ -123,9 +126,9 @@ class Detection:
         Parameters
         ----------
         last : float
-            Days, in the unit of the times; or observations, where no times were given.
+            Days; or observations, where no times were given.
         """
-        return Verdicts(detection=self).status(self.times[-1] - last)
+        return Verdicts(detection=self).status(self.times[-1] - last * self.day)
 
     def explain(self) -> str:
         """Return all findings in words, one a line."""
@@ -162,16 +165,13 @@ def newest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 class Verdicts:
     """The verdicts on the findings in a series.
 
-    Times (``since``) are in the unit of `times`. A subclass with acknowledgements, or with another
-    unit of time, overrides `is_known`, `times` and `DAY`.
+    Times (``since``) are in the unit of `times`. A subclass with acknowledgements overrides
+    `is_known`.
 
     Attributes
     ----------
     detection : Detection
     """
-
-    DAY: ClassVar[float] = 1.0
-    """A day in the unit of the times."""
 
     detection: Detection
 
@@ -230,7 +230,7 @@ class Verdicts:
         first = sum(self.times[change.index] <= since for change in changes)
         if 0 < first < len(changes):
             before, after = changes[first - 1], changes[first]
-            soon = self.times[after.index] - self.times[before.index] <= RECENT * self.DAY
+            soon = self.times[after.index] - self.times[before.index] <= RECENT * self.detection.day
             if soon and not self.is_worse(after) and self.is_open(before):
                 first -= 1
         others: list[Finding] = [*self.detection.trends]
@@ -245,7 +245,7 @@ class Verdicts:
 
         A series given up has none.
         """
-        if self.is_silent(since - SILENT_DAYS * self.DAY):
+        if self.is_silent(since - SILENT_DAYS * self.detection.day):
             return ()
         recent = self.recent(since)
         older = (each for each in self.detection.findings if each not in recent)

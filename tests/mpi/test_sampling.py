@@ -121,7 +121,7 @@ def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path:
     assert (names[slow.region], slow.thread) == ("share", 1)
     assert slow.times == pytest.approx(TIMES, rel=0.5)
     line = line_in(samples, region, 1, int(teams[1].threads[1]), slow.region)
-    assert line == f"heavy (sampled.c:{line_of('HEAVY')})"
+    assert str(line) == f"heavy (sampled.c:{line_of('HEAVY')})"
     assert teams[1].efficiency < 0.7
 
 
@@ -143,9 +143,14 @@ def test_every_thread_of_a_program_that_hangs_is_placed(program: Path, tmp_path:
 
 
 def test_blocking_calls_are_never_cut_short(program: Path, tmp_path: Path) -> None:
-    """2,500 calls of five kinds on each rank."""
-    _, said = recorded(program, tmp_path, "blocks")
+    """2,500 calls of five kinds on each rank; where these block is known without a signal."""
+    run, said = recorded(program, tmp_path, "blocks")
     assert said.split() == ["0", "interrupted"] * 2
+    samples = RunSamples.of(run)
+    assert samples is not None
+    blocked = samples.kind == SampleKind.BLOCKED
+    inner = samples.place[np.append(0, samples.end)[samples.stack[blocked]]]
+    assert {samples.places[place].function for place in inner} == {"block"}
 
 
 def test_timers_serve_where_perf_is_forbidden(program: Path, tmp_path: Path) -> None:

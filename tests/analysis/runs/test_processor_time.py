@@ -17,8 +17,9 @@ from hindmost.analysis.runs.threads import other_threads
 from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import text
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
-from hindmost.harness.runfile.samples import CodePlace, CodeStack, RankSamples, variables_of
+from hindmost.harness.runfile.samples import CodeStack, RankSamples, variables_of
 
 AFTER_EXCHANGE = (1, 2)
 """Contexts of the exchange, which the extra work follows."""
@@ -44,6 +45,7 @@ def sampled(spent_s: NDArray[np.float64]) -> dict[str, Any]:
                 stack=np.zeros(1, np.int64),
                 count=np.full(1, round(own_s / 1e-3)),
                 kind=np.zeros(1, np.uint8),
+                part=np.zeros(1, np.uint8),
                 stacks=(CodeStack(places=(CodePlace("heavy", "a.c", 25),)),),
                 threads=np.zeros(1, np.int64),
                 thread_s=np.full(1, own_s),

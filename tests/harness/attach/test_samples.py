@@ -7,8 +7,7 @@ import pytest
 
 from hindmost.harness.attach import samples
 from hindmost.harness.attach.samples import StackNames
-from hindmost.harness.loops.names import Place
-from hindmost.harness.runfile.contexts import CallContexts, Module
+from hindmost.harness.runfile.contexts import CallContexts, CodePlace, Module
 from hindmost.harness.runfile.samples import CodeStack, SampleKind
 
 APP, LIBC, LIBOMP, LIBGOMP = "app", "libc.so.6", "libomp.so.5", "libgomp.so.1"
@@ -33,12 +32,12 @@ def kind_of(
         places=(),
     )
 
-    def lines_of(_: Module, addresses: list[int]) -> dict[int, tuple[Place, ...]]:
+    def lines_of(_: Module, addresses: list[int]) -> dict[int, tuple[CodePlace, ...]]:
         """Name them as debug information would."""
-        found: dict[int, tuple[Place, ...]] = {}
+        found: dict[int, tuple[CodePlace, ...]] = {}
         for address in addresses:
             at = max(address // 64 - 1, 0)
-            found[address] = (Place(function=frames[at][1], file="a.c", line=at + 1),)
+            found[address] = (CodePlace(function=frames[at][1], file="a.c", line=at + 1),)
         return found
 
     monkeypatch.setattr(samples, "lines_of", lines_of)
@@ -86,3 +85,12 @@ def test_work_is_in_the_functions_of_the_program(
     stack, kind = kind_of(monkeypatch, *frames)
     assert (kind, stack.region) == (SampleKind.WORK, region)
     assert "share" in [each.function for each in stack.places]
+
+
+def test_a_region_of_clang_has_the_name_of_the_function_that_forks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = (MAIN, (LIBOMP, "__kmp_invoke_microtask"), (APP, ".omp_outlined..8"))
+    stack, _ = kind_of(monkeypatch, *names)
+    assert [each.function for each in stack.places] == ["main", "main"]
+    assert [each.line for each in stack.places] == [3, 1]
