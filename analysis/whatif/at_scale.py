@@ -12,6 +12,7 @@ import numpy as np
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
     EVENTS_PER_S,
+    LIKE_OTHERS,
     Outcome,
     left_out,
     of_solver,
@@ -294,7 +295,7 @@ def scale_runs(
         nodes, halos = ranks_per_node(run, scale)[1], grid_of(work, scale)[1]
         basis = (
             *(model.basis, network.basis, nodes, halos),
-            left_out(run, "as long as those next to them"),
+            left_out(run, LIKE_OTHERS),
         )
         here = []
         on_target = partial(

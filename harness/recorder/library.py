@@ -38,16 +38,6 @@ or, by these, a rank. ``channel`` stands for the communicator and the tag of a m
 NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "u4")])
 """The same with its call context and the number of the function that makes the call."""
 
-MOST_RECORDS = 1 << 24
-"""Room for records of a loop or a solve that nobody has measured: 400 MB, of which only what is
-used takes memory."""
-TOUCHED_RECORDS = 1 << 17
-"""Of these the memory is made ready before."""
-
-SOLVE_END = ctypes.CFUNCTYPE(None)
-"""What the recorder calls when the solve that it waited for has ended."""
-
-
 FOLDED = 997
 """Mark of a unit of passes of a loop of whose calls only the first, the last and sums by phase are
 there; ``end_ns`` has the number of its first pass and that of the loop, ``channel`` and ``count``
@@ -107,35 +97,37 @@ class CallClass(IntEnum):
     GROUP_COLLECTIVE = 20
     WIN_FENCE = 21
     COMM_CREATE = 22
-    WIN_FREE = 23
-    COMM_FREE = 24
-    ICOLLECTIVE = 25
-    ICOLLECTIVE_FROM_ROOT = 26
-    ICOLLECTIVE_TO_ROOT = 27
-    COLLECTIVE_INIT = 28
-    RECV_MATCHED = 29
-    WIN_WAIT = 30
-    IRECV_MATCHED = 31
-    ISENDRECV = 32
-    START = 33
-    STARTALL = 34
-    WAIT_ONE = 35
-    WAIT_ALL = 36
-    WAIT_ANY = 37
-    WAIT_SOME = 38
-    TEST_ONE = 39
-    TEST_ALL = 40
-    TEST_ANY = 41
-    TEST_SOME = 42
-    GET_STATUS = 43
-    REQUEST_FREE = 44
-    RMA = 45
-    RMA_REQUEST = 46
-    WIN_POST = 47
-    WIN_START = 48
-    FILE_IO = 49
-    FILE_IO_REQUEST = 50
-    GET_STATUS_ALL = 51
+    INTERCOMM_CREATE = 23
+    COMM_IDUP = 24
+    WIN_FREE = 25
+    COMM_FREE = 26
+    ICOLLECTIVE = 27
+    ICOLLECTIVE_FROM_ROOT = 28
+    ICOLLECTIVE_TO_ROOT = 29
+    COLLECTIVE_INIT = 30
+    RECV_MATCHED = 31
+    WIN_WAIT = 32
+    IRECV_MATCHED = 33
+    ISENDRECV = 34
+    START = 35
+    STARTALL = 36
+    WAIT_ONE = 37
+    WAIT_ALL = 38
+    WAIT_ANY = 39
+    WAIT_SOME = 40
+    TEST_ONE = 41
+    TEST_ALL = 42
+    TEST_ANY = 43
+    TEST_SOME = 44
+    GET_STATUS = 45
+    REQUEST_FREE = 46
+    RMA = 47
+    RMA_REQUEST = 48
+    WIN_POST = 49
+    WIN_START = 50
+    FILE_IO = 51
+    FILE_IO_REQUEST = 52
+    GET_STATUS_ALL = 53
 
 
 @cache
@@ -185,7 +177,6 @@ def _open(mode: int) -> ctypes.CDLL:
     library.hindmost_watch_solver.argtypes = [ctypes.c_void_p]
     library.hindmost_activity_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
     library.hindmost_arm.argtypes = [ctypes.c_int]
-    library.hindmost_await_solve.argtypes = [ctypes.c_int, SOLVE_END]
     library.hindmost_shift_clock.argtypes = [ctypes.c_int64]
     library.hindmost_record_cost_ns.argtypes = [
         ctypes.c_void_p,
@@ -195,8 +186,6 @@ def _open(mode: int) -> ctypes.CDLL:
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    library.hindmost_world_ranks.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
-    library.hindmost_peers.argtypes = [ctypes.c_int, ctypes.c_int, *[ctypes.c_void_p] * 3]
     return library
 
 
@@ -272,11 +261,6 @@ class State:
     def __getitem__(self, name: str) -> Any:
         """Return a copy of one counter or array of counters, as it is now."""
         return self._counters[name].copy()
-
-    def polls(self) -> int:
-        """Return how many calls asked whether a message or request was there, without waiting."""
-        counts = zip(self._counters["call_count"].tolist(), self.call_classes, strict=True)
-        return sum(count for count, kind in counts if kind in POLLING)
 
 
 def classes_of_calls(library: ctypes.CDLL) -> tuple[CallClass, ...]:

@@ -143,9 +143,14 @@ def test_every_thread_of_a_program_that_hangs_is_placed(program: Path, tmp_path:
 
 
 def test_blocking_calls_are_never_cut_short(program: Path, tmp_path: Path) -> None:
-    """2,500 calls of five kinds on each rank."""
-    _, said = recorded(program, tmp_path, "blocks")
+    """2,500 calls of five kinds on each rank; where these block is known without a signal."""
+    run, said = recorded(program, tmp_path, "blocks")
     assert said.split() == ["0", "interrupted"] * 2
+    samples = RunSamples.of(run)
+    assert samples is not None
+    blocked = samples.kind == SampleKind.BLOCKED
+    inner = samples.place[np.append(0, samples.end)[samples.stack[blocked]]]
+    assert {samples.places[place].function for place in inner} == {"block"}
 
 
 def test_timers_serve_where_perf_is_forbidden(program: Path, tmp_path: Path) -> None:
