@@ -54,6 +54,7 @@ class KernelAtTarget:
     ----------
     series : KernelSeries
     kernel : KernelModel
+    target : TargetScale
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
         90 %. NaN without an interval.
@@ -74,6 +75,7 @@ class KernelAtTarget:
 
     series: KernelSeries
     kernel: KernelModel
+    target: TargetScale
     predicted: float
     low: float
     high: float
@@ -105,9 +107,9 @@ class KernelAtTarget:
         named = [each for each in self.sources if each[1] >= MIN_NAMED]
         return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
 
-    def doubts(self, target: TargetScale) -> list[str]:
+    def doubts(self) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
-        found = []
+        found, target = [], self.target
         if not self.kernel.unexplained(target.at):
             found = self.kernel.model_at(target.at).doubts()
         found += [each for each in self.kernel.whole.lone_values() if each not in found]
@@ -209,6 +211,7 @@ class MetricStudy:
                 KernelAtTarget(
                     series=self.series[number],
                     kernel=self.kernel(number),
+                    target=self.target,
                     predicted=float(self.predicted[number]),
                     low=float(said.low[number]),
                     high=float(said.high[number]),

@@ -298,7 +298,7 @@ def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> Non
     metric = metric_of(path, at="2000")
     (standing,) = metric.at_target(metric.order)
     assert standing.weights
-    told = [each for each in standing.doubts(metric.target) if "off by a factor of" in each]
+    told = [each for each in standing.doubts() if "off by a factor of" in each]
     assert len(told) == 1
     assert standing.missed > 2.0
 
