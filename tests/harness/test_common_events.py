@@ -13,13 +13,12 @@ from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 from hindmost.harness.runfile.common_events import (
     CommonEvents,
     EventsSeen,
-    OrderedEvents,
-    Receipts,
     common_events,
-    common_sequence,
     most_pending,
 )
 from hindmost.harness.runfile.contents import Edges
+from hindmost.harness.runfile.event_order import OrderedEvents, common_sequence
+from hindmost.harness.runfile.message_matches import Receipts
 from hindmost.harness.solo import Solo
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks

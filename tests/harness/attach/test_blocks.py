@@ -16,7 +16,7 @@ from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.iterations import RankLoops
 from hindmost.harness.loops import tree
 from hindmost.harness.recorder import bodies
-from hindmost.harness.runfile import common_events
+from hindmost.harness.runfile import event_order
 
 RANKS = 4
 Made = Callable[[], list[Raw]]
@@ -149,7 +149,7 @@ def test_events_that_differ_are_put_into_one_sequence_block_by_block(
     shape, *_ = whole["event_kind"]
     assert shape == (8, 7)  # more than any rank has: a message goes through all of them
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(common_events, "MAX_ALIGNED", 5)
+    monkeypatch.setattr(event_order, "MAX_ALIGNED", 5)
     (left_out,) = converted(tmp_path / "blocks", chain()).values()
     assert "event_kind" not in left_out
     assert "too many to put in order" in str(left_out["attribute spec"])
