@@ -125,12 +125,12 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             if found is Completion.GIVEN_UP:
                 study.forgive(records[run])
     now = progress(study, study.records(), jobs)
-    open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
+    open_ = [allocation for allocation in now.allocations if RunState.LEFT in allocation.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation for each in open_]))
     live = tuple(
-        each.allocation
-        for each in now.allocations
-        if each.counts[RunState.WAITING] or each.counts[RunState.RUNNING]
+        allocation.allocation
+        for allocation in now.allocations
+        if allocation.counts[RunState.WAITING] or allocation.counts[RunState.RUNNING]
     )
     return Resumption(
         submitted=submitted,
@@ -153,7 +153,7 @@ def cancel(
     MissingError
         The scheduler cannot be asked.
     """
-    jobs = scheduler.look([each.job for each in study.jobs()]).values()
+    jobs = scheduler.look([job.job for job in study.jobs()]).values()
     found = [job.id for job in jobs if job.state in LIVE | {JobState.DEPENDENCY}]
     left: tuple[Job, ...] = ()
     if found:

@@ -151,7 +151,7 @@ class FeedHistory:
         """Return the frames of a solve after a time that a viewer names; all of a newer solve."""
         if begun != self.begun:
             return self.frames
-        return [each for each in self.frames if each["t_ns"] > t_ns]
+        return [frame for frame in self.frames if frame["t_ns"] > t_ns]
 
     def hindmost(self, most: int = 5) -> list[Straggler]:
         """Return the ranks that had most work longest, most first."""
@@ -201,7 +201,7 @@ class FeedHistory:
 
     def _interval(self, mean_s: float, done: int, left: int) -> tuple[float, float] | None:
         """Return the interval of the remaining time: its own noise and that of the mean so far."""
-        ends = [(0, 0), *((each["iteration"], each["t_ns"]) for each in self.frames)]
+        ends = [(0, 0), *((frame["iteration"], frame["t_ns"]) for frame in self.frames)]
         windows = np.diff(np.array(ends, np.float64), axis=0)
         windows = windows[windows[:, 0] > 0]
         if len(windows) < 2:

@@ -103,8 +103,8 @@ class EventsSeen:
     def of(cls, ranks: Iterable[RankBodies]) -> EventsSeen:
         """Look at all ranks of this process."""
         seen = cls()
-        for each in ranks:
-            seen.add(each)
+        for rank in ranks:
+            seen.add(rank)
         return seen
 
 
@@ -209,12 +209,14 @@ def common_events(
     rows = np.flatnonzero(anywhere(differ, communicator) & ~unknown)
     aligned = aligned_events(ranks(), rows, edges, matches, communicator, kept)
     sequences, places = aligned.kinds, aligned.places
-    is_known = np.array([bool(each) for each in sequences], np.bool_)
+    is_known = np.array([bool(sequence) for sequence in sequences], np.bool_)
     if not is_known.all():
         why_not = why_not or aligned.why_not
         unknown[rows[~is_known]] = True
-        rows, sequences = rows[is_known], [each for each in sequences if each]
-        places = [[of for of, here in zip(each, is_known, strict=False) if here] for each in places]
+        rows, sequences = rows[is_known], [sequence for sequence in sequences if sequence]
+        places = [
+            [of for of, here in zip(place, is_known, strict=False) if here] for place in places
+        ]
     if unknown.all():
         return None, why_not
     kind = widened(first, max([width, *map(len, sequences)]))
@@ -229,7 +231,7 @@ def common_events(
         sources = sources_here(matches.counts, edges, communicator)
         receipts = matches.receipts_at(kind, rows, places, numbers, sources)
         kind, rows, places, receipts = with_further(kind, rows, places, receipts, communicator)
-        if communicator.allreduce(int(any(each.behind.any() for each in receipts))):
+        if communicator.allreduce(int(any(receipt.behind.any() for receipt in receipts))):
             known |= {"behind"}
     found = CommonEvents(kind=kind, rows=rows, places=places, known=known, receipts=receipts)
     if most_pending(kind) > MAX_PENDING:

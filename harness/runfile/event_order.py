@@ -74,10 +74,10 @@ def common_sequences(
     known: dict[bytes, tuple[list[int], list[list[int]]]] = {}
     found, count = [], 0
     for ranks in bodies:
-        timeless = not any(each.unknown for each in ranks)
-        key = repr([(each.kinds, each.needed) for each in ranks]).encode() if timeless else b""
+        timeless = not any(rank.unknown for rank in ranks)
+        key = repr([(rank.kinds, rank.needed) for rank in ranks]).encode() if timeless else b""
         if key not in known or not timeless:
-            count += sum(len(each.kinds) for each in ranks)
+            count += sum(len(rank.kinds) for rank in ranks)
             if count > MAX_ALIGNED:
                 break
             known[key] = common_sequence(ranks, sources)

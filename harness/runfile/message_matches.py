@@ -74,8 +74,8 @@ class Matches:
         own = sum(counts[: communicator.rank])
         # A message to oneself keeps nobody waiting, and its sending is no event.
         messages = [each[each["rank"] != own + rank] for rank, each in enumerate(messages)]
-        sent = [each[each["sent"]] for each in messages]
-        receipts = [each[~each["sent"]] for each in messages]
+        sent = [of_rank[of_rank["sent"]] for of_rank in messages]
+        receipts = [of_rank[~of_rank["sent"]] for of_rank in messages]
         received = exchanged(sent, [sent_to(each, each) for each in sent], counts, communicator)
         index = [matched(*each) for each in zip(receipts, received, strict=True)]
         return cls(counts=counts, sent=sent, receipts=receipts, received=received, index=index)
@@ -212,7 +212,7 @@ class Matches:
 def changes(*values: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell which entries differ from the one before in any of some arrays; the first one does."""
     found = np.ones(values[0].size, np.bool_)
-    found[1:] = np.any([each[1:] != each[:-1] for each in values], axis=0)
+    found[1:] = np.any([value[1:] != value[:-1] for value in values], axis=0)
     return found
 
 
@@ -294,8 +294,8 @@ def with_further(
     """Make room for the further receipts of all ranks in the common sequence; collective."""
     wanted: dict[tuple[int, int], int] = {}
     mine = [
-        np.stack([each.body, each.place, each.further], axis=1)[each.further > 0]
-        for each in receipts
+        np.stack([receipt.body, receipt.place, receipt.further], axis=1)[receipt.further > 0]
+        for receipt in receipts
     ]
     for part in communicator.allgather(np.concatenate([np.empty((0, 3), np.int64), *mine])):
         for body, place, further in part.tolist():
@@ -327,8 +327,8 @@ def with_further(
             ]
         )
     placed = [
-        replace(each, place=each.place + shift[each.body, each.place] + each.further)
-        for each in receipts
+        replace(receipt, place=receipt.place + shift[receipt.body, receipt.place] + receipt.further)
+        for receipt in receipts
     ]
     return wide, rows_now, moved, placed
 

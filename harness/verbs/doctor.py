@@ -108,13 +108,13 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.mpicc:
         raise UsageError("--mpicc goes with --build-recorders FOLDER.")
     findings = []
-    for each in diagnoses(tuple(LOOKS)):
-        findings.append(each)
+    for diagnosis in diagnoses(tuple(LOOKS)):
+        findings.append(diagnosis)
         if not arguments.json:  # at once: the next look may take a while
-            write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
+            write_lines(f"{diagnosis.verdict:6}{diagnosis.subject:12}{diagnosis.text}", flush=True)
     if arguments.json:
         write_json(findings=findings)
-    lacking = any(each.verdict == "lacks" for each in findings)
+    lacking = any(finding.verdict == "lacks" for finding in findings)
     return MissingError.exit_status if lacking else 0
 
 
@@ -182,7 +182,9 @@ def compile_models(rooms: Sequence[str] = ()) -> list[str]:
     UsageError
         The models have no such room.
     """
-    all_rooms = [each.name for each in pkgutil.iter_modules(hindmost.models.__path__) if each.ispkg]
+    all_rooms = [
+        module.name for module in pkgutil.iter_modules(hindmost.models.__path__) if module.ispkg
+    ]
     for room in rooms or all_rooms:
         if room not in all_rooms:
             raise UsageError(f"The models have no room '{room}'; {choose(all_rooms, room)}.")
@@ -317,7 +319,7 @@ def look_at_plugins() -> tuple[str, str]:
     refused: list[str] = []
     for group in GROUPS:
         plugins: Registry[Named] = Registry("plugin", (), group=group)
-        found += [described(each) for each in plugins.plugins.values()]
+        found += [described(plugin) for plugin in plugins.plugins.values()]
         _ = list(plugins)  # imports them
         refused += plugins.complaints.values()
     if refused:

@@ -147,7 +147,7 @@ def _look(id: str) -> Job:
         return Job(id=id, state=state, reason=reason, nodes=folder.parent.name)
 
     if not id or Path(id).name != id or not folder.is_dir():
-        elsewhere = [each.parent.name for each in folder.parent.parent.glob(f"*/{id}") if id]
+        elsewhere = [path.parent.name for path in folder.parent.parent.glob(f"*/{id}") if id]
         if elsewhere:
             raise MissingError(
                 f"Job {id} was started on {elsewhere[0]}, and this is {folder.parent.name}: "

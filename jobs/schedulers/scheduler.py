@@ -120,11 +120,11 @@ def directives(script: Script, prefix: str, *own: str) -> str:
         Hindmost's; empty ones are left out.
     """
     machine = script.machine
-    for each in machine.directives:
-        if each.lstrip().startswith("#"):
+    for directive in machine.directives:
+        if directive.lstrip().startswith("#"):
             raise UsageError(
-                f"The directive {each!r} of machine '{machine.name}' begins with '#'; write it "
-                f"without '{prefix}', as on the command line."
+                f"The directive {directive!r} of machine '{machine.name}' begins with '#'; write "
+                f"it without '{prefix}', as on the command line."
             )
     return "\n".join(f"{prefix} {each}" for each in (*own, *machine.directives) if each)
 

@@ -128,7 +128,9 @@ def submit_new(arguments: argparse.Namespace) -> int:
     with StudyFolder(path).changing():
         folder = StudyFolder.create(path, plan, source)
         try:
-            for each in submit(folder, scheduler, [each.id for each in plan.allocations]):
+            for each in submit(
+                folder, scheduler, [allocation.id for allocation in plan.allocations]
+            ):
                 done.append(each)
         except HindmostError:
             count = f"{len(done)} of {counted(len(plan.allocations), 'script')}"
