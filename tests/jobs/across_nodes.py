@@ -132,6 +132,6 @@ def hold_to_study_of_somebody_else(text: str, scheduler: Scheduler, limit_s: flo
     two_nodes.run(*THEM, "env", f"HOME={folder}", *words)
     study = StudyFolder.open(folder / "s")
     wait(study, scheduler, limit_s, RunState.RUNNING, RunState.WAITING)
-    done = [each.done for each in study.records().values()]
+    done = [record.done for record in study.records().values()]
     assert len([each for each in done if each is not None]) == 4, study.records()
     assert {path.owner() for path in study.path.glob("runs/*/*.h5")} == {"daemon"}

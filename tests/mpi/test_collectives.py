@@ -104,7 +104,7 @@ def test_a_run_file_for_each_collective_and_size(launched: Launched) -> None:
     folder, done = launched[0] / "runs", launched[1]["runs"]
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split()) == sorted(str(file) for file in folder.iterdir())
-    sized = [each.name for each in OPERATIONS if each.sized]
+    sized = [operation.name for operation in OPERATIONS if operation.sized]
     expected = {f"collectives-{name}-{size}B-p2-0.h5" for name in sized for size in (8, 1024)}
     assert {file.name for file in folder.iterdir()} == {*expected, "collectives-barrier-p2-0.h5"}
     runs = [hindmost.open(line) for line in done.stdout.split()]

@@ -86,7 +86,7 @@ def replayed(recorded: dict[str, list[Run]], patterns: Path, case: str) -> Run:
     misses = []
     runs = recorded[case]
     for attempt in range(TRIES):
-        loops = [each for each in runs if each.path.name.startswith("patterns-loop")]
+        loops = [run for run in runs if run.path.name.startswith("patterns-loop")]
         run = max(loops, key=lambda each: each.path.stat().st_mtime)  # not that of the set-up
         parts = replayed_parts(run, IN_A_ROW)
         misses += [abs(found.total_s / recorded_s - 1.0) for found, recorded_s in parts]

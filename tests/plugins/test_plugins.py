@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).parent / "package"
 
 def with_sample(*folders: Path) -> dict[str, str]:
     """Return the environment in which packages of some folders are installed."""
-    path = [str(each) for each in folders or (PACKAGE,)]
+    path = [str(folder) for folder in folders or (PACKAGE,)]
     return {"PYTHONPATH": os.pathsep.join([*path, os.environ.get("PYTHONPATH", "")])}
 
 

@@ -39,7 +39,7 @@ def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, 
     assert late.last[SLOW] == (last == SLOW).sum() > 50
     np.testing.assert_allclose(late.charged_s.sum(), (work.max(axis=1)[:, None] - work).sum())
     assert late.nodes[int(late.node_charged_s.argmax())] == "node2"
-    assert sum(each.size for each in report.clusters) == RANKS
+    assert sum(cluster.size for cluster in report.clusters) == RANKS
     text = "\n".join(summary_lines(report))
     assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 iterations" in text
     assert "by chance" not in text

@@ -40,7 +40,7 @@ def test_every_question_has_its_line() -> None:
         "With equal work: undecided, because rank 1 has no work. Record more.",
         "With the pipelined solver: undecided, because none is known.",
     ]
-    assert [each.change for each in found.gains][2:] == ["equal work", "the pipelined solver"]
+    assert [gain.change for gain in found.gains][2:] == ["equal work", "the pipelined solver"]
     assert found.gains[2].interval_s is None
 
 

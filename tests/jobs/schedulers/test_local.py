@@ -44,7 +44,7 @@ def wait(*ids: str, until: JobState | None = None) -> list[JobState]:
     end = time.monotonic() + 20
     while time.monotonic() < end:
         states = [job.state for job in LOCAL.look(ids).values()]
-        if all(each is until if until else each not in GOING_ON for each in states):
+        if all(state is until if until else state not in GOING_ON for state in states):
             break
         time.sleep(0.02)
     return states

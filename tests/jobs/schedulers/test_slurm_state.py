@@ -147,8 +147,8 @@ def test_what_nobody_remembers_is_unknown(
     ids = list(FORGOTTEN)[: len(FORGOTTEN) - accounts]
     running, *others = SLURM.look(ids).values()
     assert running.state is JobState.RUNNING
-    assert {each.state for each in others} == {JobState.UNKNOWN}
-    assert all(why in each.reason for each in others)
+    assert {other.state for other in others} == {JobState.UNKNOWN}
+    assert all(why in other.reason for other in others)
 
 
 @both
