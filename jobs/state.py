@@ -93,12 +93,12 @@ def state_of(study: StudyFolder, scheduler: Scheduler) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
     records = study.records()
     try:
-        return progress(study, records, look_at_jobs(study, records, scheduler))
+        return progress(study, records, query_jobs(study, records, scheduler))
     except MissingError as error:
         return progress(study, records, {}, str(error))
 
 
-def look_at_jobs(
+def query_jobs(
     study: StudyFolder,
     records: Mapping[str, RunRecord],
     scheduler: Scheduler,
@@ -112,7 +112,7 @@ def look_at_jobs(
         for allocation in study.plan.allocations
         if allocation.id in last and any(completions[run] in wanted for run in allocation.runs)
     ]
-    return scheduler.look(asked) if asked else {}
+    return scheduler.query(asked) if asked else {}
 
 
 def progress(

@@ -258,7 +258,7 @@ def quick_pictures() -> Iterator[None]:
 def silent_compilation() -> Iterator[None]:
     """Let no stderr depend on what an earlier test compiled; commands of their own process tell."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "tell_compilation", lambda: None)
+        patch.setattr(cli, "announce_compilation", lambda: None)
         yield
 
 

@@ -96,7 +96,7 @@ class Local:
             )
         return folder.name
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job that no machine knows.
 
         Raises
@@ -104,14 +104,14 @@ class Local:
         MissingError
             A job belongs to another machine.
         """
-        return {id: _look(id) for id in ids}
+        return {id: _query(id) for id in ids}
 
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs with TERM, and later with KILL; jobs that have ended are not touched.
 
         What left the process group of its job ends with the driver, or is killed by the next one.
         """
-        alive = [id for id in ids if _look(id).state in (JobState.PENDING, JobState.RUNNING)]
+        alive = [id for id in ids if _query(id).state in (JobState.PENDING, JobState.RUNNING)]
         folders = [state_folder() / id for id in alive]
         for folder in folders:
             write(folder, "cancelled")
@@ -140,7 +140,7 @@ def read(folder: Path, event: str) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def _look(id: str) -> Job:
+def _query(id: str) -> Job:
     folder = state_folder() / id
 
     def told(state: JobState, reason: str) -> Job:

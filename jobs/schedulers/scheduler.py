@@ -97,7 +97,7 @@ class Scheduler(Protocol):
     def submit(self, path: Path) -> str:
         """Submit a script and return the id of its job."""
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job that the scheduler does not know."""
 
     def cancel(self, ids: Sequence[str]) -> None:

@@ -90,7 +90,7 @@ class Slurm:
             raise not_submitted("sbatch", path, answer)
         return id
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job that Slurm does not know.
 
         Raises

@@ -47,11 +47,11 @@ def perform(arguments: argparse.Namespace) -> int:
             next=next_step(state, arguments.folder),
         )
     else:
-        tell(study, state, arguments.folder)
+        print_status(study, state, arguments.folder)
     return state.exit_status
 
 
-def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
+def print_status(study: StudyFolder, state: StudyState, folder: Path) -> None:
     """Print the progress of a study."""
     counts = state.counts
     told = ", ".join(f"{counts[each]} {each}" for each in RunState if counts[each])

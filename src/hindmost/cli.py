@@ -244,7 +244,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def perform_with(verb: Verb, arguments: argparse.Namespace, executor: Executor | None) -> int:
     """Perform a verb, which may hand parts of its work to an executor; returns the exit status."""
     arguments.executor = executor
-    announce(tell_compilation)
+    announce(announce_compilation)
     convert_what_waits(arguments)
     return verb.perform(arguments)
 
@@ -331,7 +331,7 @@ def convert_what_waits(arguments: argparse.Namespace) -> None:
             conversion.convert_finished(folder, warn)
 
 
-def tell_compilation() -> None:
+def announce_compilation() -> None:
     """Say why nothing happens for some seconds; of several ranks the first says it."""
     from hindmost.harness.launch import assigned_rank
 

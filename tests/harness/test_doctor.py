@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hindmost.harness.verbs.doctor import LOOKS, diagnoses
+from hindmost.harness.verbs.doctor import CHECKS, diagnoses
 
 pytestmark = pytest.mark.mpi
 
@@ -60,6 +60,6 @@ def test_an_mpi_that_does_not_start_ends_one_look(
         diagnosis.subject: diagnosis for diagnosis in diagnoses(looks, 4.0 if hangs else 120.0)
     }
     assert tuple(verdicts) == looks
-    assert set(looks) <= set(LOOKS)
+    assert set(looks) <= set(CHECKS)
     assert (verdicts["PETSc"].verdict, said in verdicts["PETSc"].text) == ("lacks", True)
     assert hangs or verdicts["caches"].verdict == "ok"

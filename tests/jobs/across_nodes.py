@@ -58,11 +58,11 @@ def recorded(folder: Path, out: str) -> list[Run]:
     runs = [hindmost.open(path) for path in sorted((folder / out).glob("*.h5"))]
     for run in runs:
         assert run.header.complete
-        look_at_nodes(run)
+        check_nodes(run)
     return runs
 
 
-def look_at_nodes(run: Run) -> None:
+def check_nodes(run: Run) -> None:
     """Hold a run to a rank on each node, whose clocks are those of this machine."""
     assert sorted(run.hosts) == ["n0", "n1"]
     offset, uncertainty = run.variable("clock_offset"), run.variable("clock_uncertainty")

@@ -145,10 +145,10 @@ def test_a_scheduler_that_cannot_be_asked_lets_nothing_be_submitted(
     study = make([writes(0)])
     begin(study, scheduler)
 
-    def look(ids: object) -> dict[str, Job]:
+    def query(ids: object) -> dict[str, Job]:
         raise MissingError("squeue did not answer")
 
-    monkeypatch.setattr(scheduler, "look", look)
+    monkeypatch.setattr(scheduler, "query", query)
     state = state_of(study, scheduler)
     assert (state.remark, state.exit_status) == ("squeue did not answer", 75)
     with pytest.raises(MissingError, match="did not answer"):

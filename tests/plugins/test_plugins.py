@@ -169,7 +169,7 @@ def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(performed: 
 
 
 def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> None:
-    program = "from hindmost.harness.verbs.doctor import look_at_plugins as look; print(look())"
+    program = "from hindmost.harness.verbs.doctor import check_plugins as look; print(look())"
 
     def look(*folders: Path) -> str:
         done = subprocess.run(

@@ -128,7 +128,7 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     folder, state = ended(here / "ends")
     assert state.exit_status == 0
     job = folder.jobs()[-1].job
-    while SLURM.look([job])[job].state in LIVE:  # its run is done before Slurm has ended it
+    while SLURM.query([job])[job].state in LIVE:  # its run is done before Slurm has ended it
         time.sleep(0.1)
     # Nobody tells the driver that the script has less time than the plan, but Slurm.
     (run,) = folder.planned
