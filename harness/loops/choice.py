@@ -236,7 +236,7 @@ def signatures_of(
     key_of : callable
         From a frame to what tells its function from others.
     """
-    found: dict[LoopKey, Signature] = {}
+    signatures: dict[LoopKey, Signature] = {}
     headers: dict[tuple[object, int], dict[int, int]] = {}
     depth: dict[LoopKey, int] = {}
     # Of one loop the compiler may make a nest, of which ranks go round in different ones.
@@ -250,8 +250,8 @@ def signatures_of(
         functions = (*(key_of(frame) for frame in key[0]), key[1])
         seen = headers.setdefault((functions, depth[key]), {})
         seen[key[2]] = seen.get(key[2], -1) + 1
-        found[key] = (functions, depth[key], list(seen).index(key[2]), seen[key[2]])
-    return found
+        signatures[key] = (functions, depth[key], list(seen).index(key[2]), seen[key[2]])
+    return signatures
 
 
 def summaries_of(
@@ -271,7 +271,7 @@ def summaries_of(
         Share of it from which on a loop is summarised: from all its calls in a function, as the
         compiler may have unrolled the loop around it.
     """
-    found = {}
+    summaries = {}
     together: defaultdict[tuple[object, int], float] = defaultdict(float)
     for key, loop in loops.items():
         together[signatures[key][0], key[2]] += loop.seconds
@@ -288,7 +288,7 @@ def summaries_of(
         hidden = np.empty(0, np.int64)
         if loop.begins.size >= 2 * MIN_ITERATIONS:
             hidden = np.flatnonzero(hidden_every(loop, calls))
-        found[signatures[key]] = Summary(
+        summaries[signatures[key]] = Summary(
             around=tuple(signatures[each] for each in loops_around(loop, loops)),
             header=key[2],
             iterations=iterations,
@@ -303,7 +303,7 @@ def summaries_of(
             hidden=tuple(hidden.tolist()),
             gaps=loop.gaps,
         )
-    return found
+    return summaries
 
 
 def sharing(made: NDArray[np.int64]) -> float:

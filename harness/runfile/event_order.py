@@ -141,9 +141,9 @@ def sends_before(
 
     Those of a receipt that may need anyone's are the last that began before it ended.
     """
-    found: dict[int, list[tuple[int, int]]] = {}
+    sends: dict[int, list[tuple[int, int]]] = {}
     for event, source, send in own.needed:
-        found.setdefault(event, []).append((source, send))
+        sends.setdefault(event, []).append((source, send))
     for event in own.unknown:
         for source in sources[rank]:
             other = ranks[source]
@@ -153,8 +153,8 @@ def sends_before(
                 if kind == EventKind.SEND and begin <= own.ends[event]
             ]
             if earlier:
-                found.setdefault(event, []).append((source, earlier[-1]))
-    return found
+                sends.setdefault(event, []).append((source, earlier[-1]))
+    return sends
 
 
 def levels_of(

@@ -274,12 +274,12 @@ def test_figures_have_their_numbers_beside_them(
 
 
 def rows_of(path: Path) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = {}
+    rows: dict[str, list[tuple[float, float]]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             pair = (float(row["p"] or "nan"), float(row["time"] or "nan"))
-            found.setdefault(row["series"], []).append(pair)
-    return found
+            rows.setdefault(row["series"], []).append(pair)
+    return rows
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
