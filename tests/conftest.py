@@ -47,10 +47,13 @@ LOCAL = PHASES.index("local")
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Where tests run in several processes, let one start all ranks, and one make each fixture.
 
-    Tests of a file share its fixtures, some of which take seconds.
+    Tests of a file share its fixtures, some of which take seconds; those of pages share a browser.
     """
     if item.get_closest_marker("xdist_group") is None:
-        group = "ranks" if item.get_closest_marker("mpi") else item.nodeid.partition("::")[0]
+        file, _, _ = item.nodeid.partition("::")
+        in_browser = isinstance(item, pytest.Function) and hasattr(item.module, "Browser")
+        ranks = item.get_closest_marker("mpi") is not None
+        group = "ranks" if ranks else "browser" if in_browser else file
         item.add_marker(pytest.mark.xdist_group(group))
 
 
