@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs import straggler, stretches
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.straggler import costs_of, verdict_of
-from hindmost.analysis.runs.stretches import Stretch, growth_of_work
+from hindmost.analysis.runs.stretches import CallPlace, Stretch, growth_of_work
 from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.ranks import culprit
@@ -203,7 +204,8 @@ def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
     beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
     stretch = Stretch(
-        after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1),
+        ends=(CallPlace(CodePlace("a")), CallPlace(CodePlace("b"))),
+        work_s=work.sum()[None], wait_s=np.zeros(1),
         waited_for_s=np.zeros(1), beyond_s=beyond_s,
         quickest=QuickestWork.of(work[:, None]), begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip

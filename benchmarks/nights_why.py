@@ -38,8 +38,6 @@ from hindmost.analysis.readers.format import CaseResult
 from hindmost.analysis.readers.formats.run_history import (
     ITERATION,
     ITERATIONS,
-    LONGEST,
-    MEAN,
     RUN_HISTORY,
     SOLVE,
 )
@@ -119,16 +117,17 @@ class Regression:
                 session = replace(session, machine=self.host)
         else:
             more_s, before = self.more * STEP_S, f"{CALLS[self.stretch]} in main"
-            name = next(each for each in known.places if f"and {before}" in each)
-            whole = name.removesuffix(LONGEST)
+            name = next(each for each in known.stretches if f"and {before}" in each)
+            stretch = known.stretches[name]
             alone = self.rank >= 0
             values[SOLVE] += STEPS * more_s
             values[ITERATION] += more_s
             values[name] += more_s
-            values[whole + MEAN] += more_s / 2 if alone else more_s
+            values[stretch.mean] += more_s / 2 if alone else more_s
             if alone:
                 values["halo" if self.stretch < 2 else "wait"] += more_s
-                known = replace(known, longest={**known.longest, name: self.rank})
+                own = replace(stretch, longest=self.rank)
+                known = replace(known, stretches={**known.stretches, name: own})
             if self.kind == CauseKind.INPUT:
                 known = replace(known, inputs={**known.inputs, "-sweeps": "6"})
         return replace(entry, session=replace(session, circumstances=known), values=values)

@@ -1,4 +1,4 @@
-"""How many culprits of synthetic populations a choice of ranks keeps, and of least-idle ranks.
+"""How many culprits of synthetic runs are named, and how many of these a choice of ranks keeps.
 
 Run by ``make bench-ranks``. Culprits are known from how a population was made, which no choice
 sees; idle time is seen by the criterion ``waiting`` only, so least-idle ranks are scored without it
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from benchmarks.synthetic.culprits import KINDS, draw, judged
 from benchmarks.synthetic.populations import CULPRITS, Population, draw_population
 
 from hindmost.models.ranks.selection import CRITERIA, BodiesOfRanks, keep, ranks_to_keep, select
@@ -17,6 +18,8 @@ from hindmost.models.ranks.selection import CRITERIA, BodiesOfRanks, keep, ranks
 TOPS = (5, 10, 20)
 PAPER = {1024: (20, 20, 10), 2048: (100, 70, 45), 4096: (100, 70, 45)}
 """Percent of the top least-idle ranks that are kept at 5 %, of Lee (2009)."""
+RUNS, MORE = 100, (0.0, 0.05, 0.1, 0.2, 1.0)
+"""Drawn runs of each kind, and how much more work one rank has."""
 WITHOUT_WAITING = tuple(name for name in CRITERIA if name != "waiting")
 
 
@@ -41,7 +44,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=2000)
     parser.add_argument("--populations", type=int, default=5)
+    parser.add_argument("--drawn", action="store_true", help="only who is named in drawn runs")
     arguments = parser.parse_args()
+    print_culprits()
+    if arguments.drawn:
+        return
     print("| population | ranks | at 5 % | k-means alone | at 1 % | k-means alone |")  # noqa: T201
     print("|---|---|---|---|---|---|")  # noqa: T201
     idle: dict[tuple[str, int], list[list[float]]] = {}
@@ -83,6 +90,25 @@ def main() -> None:
             cells = " | ".join(f"{each:.0f} %" for each in found.mean(axis=0))
             worst = ", ".join(f"{each:.0f}" for each in found.min(axis=0))
             print(f"| {ranks} | {title} | {cells} | {worst} % |")  # noqa: T201
+
+
+def print_culprits() -> None:
+    """Print how many of drawn runs name the rank that was given more work, or another one."""
+    print()  # noqa: T201
+    print(f"| {RUNS} runs a cell | {' | '.join(KINDS)} |")  # noqa: T201
+    print(f"|---|{'---|' * len(KINDS)}")  # noqa: T201
+    for more in MORE:
+        cells = []
+        for kind in KINDS:
+            found = [
+                (each.culprit, judged(each)) for each in (draw(kind, n, more) for n in range(RUNS))
+            ]
+            sure = [truth == one.rank for truth, one in found if one is not None and one.sure]
+            doubted = sum(one is not None and not one.sure for _, one in found)
+            right = sum(sure) if more else 0
+            cells.append(f"{right} right, {len(sure) - right} false, {doubted} doubted")
+        what = f"{100 * more:.0f} % more work" if more else "equal work"
+        print(f"| {what} | {' | '.join(cells)} |")  # noqa: T201
 
 
 if __name__ == "__main__":

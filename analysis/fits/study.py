@@ -54,6 +54,10 @@ class FitOptions:
     most_bodies: int | None = None
 
 
+KNOW_WAITS = ("max-plus", "max-plus-no-halo")
+"""Models of who waits for whom: the others let all ranks meet in every iteration."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptFit:
     """The results of the models of a run, as they are kept.
@@ -107,7 +111,7 @@ class FittedRun(KeptFit):
         is_bound = model.kind == ModelKind.BOUND
         if is_bound and model.prediction.seconds < float(bodies_s(self.run).max()):
             return BELOW
-        if not model.name.startswith("max-plus") and not ranks_meet(self.run):
+        if model.name not in KNOW_WAITS and not ranks_meet(self.run):
             return APART
         return ""
 

@@ -23,10 +23,9 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.formats.run_history import (
     DISTURBANCES,
     ITERATIONS,
-    LONGEST,
-    MEAN,
     SOLVE,
 )
+from hindmost.analysis.readers.history import StretchTimers
 from hindmost.harness.runfile.bodies import IN_MPI
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
@@ -84,6 +83,8 @@ class Cause:
         The rank that does more work there; None if all do, or none.
     changed : tuple of str
         What else changed with it: ``host a -> b``.
+    own : bool
+        Whether what changed is the time of that part alone.
     text : str
         All that as one sentence, without a full stop.
     """
@@ -94,6 +95,7 @@ class Cause:
     place: str = ""
     rank: int | None = None
     changed: tuple[str, ...] = ()
+    own: bool = False
     text: str
 
     JSON = "kind share subject place rank changed text"
@@ -145,6 +147,9 @@ class Sides:
         self.old, self.new = (
             [known[at] for at in places] if known else [] for places in (self.before, self.after)
         )
+        self.stretches = {
+            timer: each for run in (*self.old, *self.new) for timer, each in run.stretches.items()
+        }
 
     def values(self, timer: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a timer on both sides."""
@@ -183,13 +188,12 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         for name in ("inputs", "machine", "software")
     )
     timer, effect = judged.series.name.timer, change.effect
-    whole, work = timer == SOLVE, timer.endswith((LONGEST, MEAN))
+    whole, stretch = timer == SOLVE, known_stretch(sides.stretches, timer)
     parts = parts_that_changed(sides) if whole else []
-    if work:
-        own = timer.removesuffix(LONGEST).removesuffix(MEAN)
-        parts = [stretch_part(sides, own + LONGEST, 1.0)]
+    if stretch:
+        parts = [stretch_part(sides, stretch, 1.0)]
     counts = iterations(sides, timer) if whole or timer == ITERATIONS else None
-    uniform = one_factor(sides) if whole or work else None
+    uniform = one_factor(sides) if whole or stretch else None
     leading = parts[0] if parts and parts[0].share >= MOST else None
     words = []
     kind = CauseKind.UNKNOWN
@@ -241,8 +245,14 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         place="" if leading is None else leading.place,
         rank=None if leading is None else leading.rank,
         changed=(*inputs, *machine, *software),
+        own=bool(stretch),
         text="; ".join(words),
     )
+
+
+def known_stretch(stretches: Mapping[str, StretchTimers], timer: str) -> str:
+    """Return the timer of the longest work of a stretch, of one of its timers; else nothing."""
+    return next((one for one, each in stretches.items() if timer in (one, each.mean)), "")
 
 
 def of_effect(share: float, effect: float) -> str:
@@ -256,7 +266,7 @@ def changed(old: Sequence[Mapping[str, str]], new: Sequence[Mapping[str, str]]) 
     for name in dict.fromkeys(key for each in (*old, *new) for key in each):
         values = [list(dict.fromkeys(each.get(name, "") for each in side)) for side in (old, new)]
         if not set(values[0]) & set(values[1]):
-            before, after = (" or ".join(short(each) for each in side) for side in values)
+            before, after = (" or ".join(each or "not given" for each in side) for side in values)
             yield f"{name} {before} -> {after}"
 
 
@@ -276,11 +286,6 @@ def load_words(sides: Sides) -> str:
     )
 
 
-def short(value: str) -> str:
-    """Return the beginning of a value that describes itself at length; a missing one in words."""
-    return value.partition(",")[0] if value else "not given"
-
-
 def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
     """Return other numbers of iterations, and the share of the change that they explain.
 
@@ -297,11 +302,7 @@ def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
 
 def stretches(sides: Sides) -> list[str]:
     """Return the timers of the stretches' longest work that are known on both sides."""
-    return [
-        timer
-        for timer in sides.timers
-        if timer.endswith(LONGEST) and all(each.size for each in sides.values(timer))
-    ]
+    return [timer for timer in sides.stretches if all(each.size for each in sides.values(timer))]
 
 
 def one_factor(sides: Sides) -> float | None:
@@ -312,7 +313,7 @@ def one_factor(sides: Sides) -> float | None:
             sides.ratio(which)
             for timer, work_s in works.items()
             if work_s >= OF_WORK * sum(works.values())
-            for which in (timer, timer.removesuffix(LONGEST) + MEAN)
+            for which in (timer, sides.stretches[timer].mean)
         ]
     )
     if logs.size < 4 or not np.isfinite(logs).all():
@@ -344,7 +345,7 @@ def parts_that_changed(sides: Sides) -> list[Part]:
         part_s, sure = sides.difference(timer)
         if sure and part_s * whole_s > 0.0:
             found.append(other_part(timer, part_s / whole_s))
-    if not any(timer.endswith(LONGEST) for timer in sides.timers):
+    if not sides.stretches:
         part_s, sure = sides.difference("local")
         if sure and part_s * whole_s > 0.0:
             words = "time outside MPI; no calls were recorded that tell its place"
@@ -358,13 +359,13 @@ def parts_that_changed(sides: Sides) -> list[Part]:
 
 def stretch_part(sides: Sides, timer: str, share: float) -> Part:
     """Return the part of a stretch: of one rank, of some, or of all."""
-    known = sides.new[-1]
-    place = known.places.get(timer, timer.removesuffix(LONGEST).removeprefix("work "))
-    longest_s, mean_s = (
-        sides.difference(each)[0] for each in (timer, timer.removesuffix(LONGEST) + MEAN)
-    )
+    known, stretch = sides.new[-1], sides.stretches[timer]
+    place = stretch.place
+    longest_s, mean_s = (sides.difference(each)[0] for each in (timer, stretch.mean))
     ranks = known.ranks * mean_s / longest_s if longest_s else np.inf
-    nights = Counter(each.longest.get(timer) for each in sides.new)
+    nights = Counter(
+        each.stretches[timer].longest if timer in each.stretches else None for each in sides.new
+    )
     rank, times = nights.most_common(1)[0]
     if known.ranks < 2 or ranks >= ALL * known.ranks:
         words = f"work {place}" if known.ranks < 2 else f"work of all ranks {place}"

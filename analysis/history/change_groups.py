@@ -14,21 +14,25 @@ from hindmost.analysis.history.causes import Cause, cause_of
 from hindmost.analysis.history.commit_ranges import link_to, range_words, ranges_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import named, signed
 from hindmost.analysis.readers.commits import short_commit
-from hindmost.models.changepoint import Trend
+from hindmost.analysis.show.facts import Certainty, Fact
+from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.detection import VERDICTS, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesChange:
+class NightChange(Fact):
     """A change or drift of a series, with those of the timers that are its parts.
+
+    Terminal, page, mail and JSON have this fact; its words are in `change_sentences`.
 
     Attributes
     ----------
     judged : JudgedSeries
     change : ChangePoint or Trend
-    within : tuple of SeriesChange
+    within : tuple of NightChange
         Changes of the timers below it, of the same case and group.
     cause : Cause or None
         None if nothing is known of the runs.
@@ -36,13 +40,27 @@ class SeriesChange:
 
     judged: JudgedSeries
     change: Finding
-    within: tuple[SeriesChange, ...] = ()
+    within: tuple[NightChange, ...] = ()
     cause: Cause | None = None
 
+    JSON = "**judged.series.name date dates **change badge open known commits cause"
+
     @classmethod
-    def explained(cls, study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Self:
+    def of(cls, study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Self:
         """Return a change with its cause."""
-        return cls(judged=judged, change=change, cause=cause_of(study, judged, change))
+        difference, unit = change.after - change.before, judged.series.unit
+        unconfirmed = isinstance(change, ChangePoint) and not change.confirmed
+        return cls(
+            quantity=named(judged.series.name),
+            cost_s=difference if unit == "s" else 0.0,
+            share=change.effect,
+            relative=True,
+            amount=signed(difference, unit),
+            certainty=Certainty.OPEN if unconfirmed else Certainty.MEASURED,
+            judged=judged,
+            change=change,
+            cause=cause_of(study, judged, change),
+        )
 
     @property
     def difference(self) -> float:
@@ -54,7 +72,7 @@ class SeriesChange:
         """The worst verdict on it and the changes within."""
         return worst({self.judged.verdict_on(self.change), *(each.badge for each in self.within)})
 
-    def descendants(self) -> Iterator[SeriesChange]:
+    def descendants(self) -> Iterator[NightChange]:
         """Yield all changes within it, and within those."""
         for each in self.within:
             yield each
@@ -95,9 +113,9 @@ class ChangeGroup:
 
     Attributes
     ----------
-    leading : SeriesChange
+    leading : NightChange
         The change with the narrowest interval of dates; it gives the date and the commits.
-    findings : tuple of SeriesChange
+    findings : tuple of NightChange
         Those of the timers highest in the hierarchy; the worst and largest first.
     link : str
         The address of a page that compares the commits; empty if the repository is unknown.
@@ -105,8 +123,8 @@ class ChangeGroup:
         The commits of the local repository, and how to bisect them; none without one.
     """
 
-    leading: SeriesChange
-    findings: tuple[SeriesChange, ...]
+    leading: NightChange
+    findings: tuple[NightChange, ...]
     link: str = ""
     history_lines: tuple[str, ...] = ()
 
@@ -130,7 +148,7 @@ class ChangeGroup:
         return full_commits(self.leading)
 
 
-def full_commits(finding: SeriesChange) -> str:
+def full_commits(finding: NightChange) -> str:
     """Return the commits between which a change lies, in full; empty where none are known."""
     return range_words(ranges_of(finding.judged, finding.change))
 
@@ -140,7 +158,7 @@ def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
     return grouped(
         study,
         [
-            SeriesChange.explained(study, judged, change)
+            NightChange.of(study, judged, change)
             for judged in study.judged
             for change in judged.recent(study.since)
         ],
@@ -152,14 +170,14 @@ def open_before(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
     return grouped(
         study,
         [
-            SeriesChange.explained(study, judged, change)
+            NightChange.of(study, judged, change)
             for judged in study.judged
             for change in judged.open_before(study.since)
         ],
     )
 
 
-def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[ChangeGroup, ...]:
+def grouped(study: HistoryStudy, findings: Sequence[NightChange]) -> tuple[ChangeGroup, ...]:
     """Group changes by what may have caused them, the newest first.
 
     Two changes may have the same cause if the date of one lies in the other's interval of dates,
@@ -187,7 +205,7 @@ def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[Chan
 
 
 def with_commits(
-    study: HistoryStudy, leading: SeriesChange, findings: tuple[SeriesChange, ...]
+    study: HistoryStudy, leading: NightChange, findings: tuple[NightChange, ...]
 ) -> ChangeGroup:
     """Return a group with what is known of its commits."""
     ranges, git = ranges_of(leading.judged, leading.change), study.git
@@ -203,24 +221,24 @@ def with_commits(
     )
 
 
-def case_of(finding: SeriesChange) -> tuple[str, str]:
+def case_of(finding: NightChange) -> tuple[str, str]:
     """Return the machine and the case."""
     return finding.judged.series.name.machine, finding.judged.series.name.case
 
 
-def span(finding: SeriesChange) -> float:
-    """Return the length of a change's interval of dates, in days."""
+def span(finding: NightChange) -> float:
+    """Return the length of a change's interval of dates, in seconds."""
     first, last = finding.change.interval
-    times = finding.judged.detection.times
+    times = finding.judged.times
     return times[last] - times[max(first - 1, 0)]
 
 
-def weight(finding: SeriesChange) -> tuple[int, float]:
+def weight(finding: NightChange) -> tuple[int, float]:
     """Return the sort key of a change: the worst verdict first, then the largest effect."""
     return VERDICTS.index(finding.badge), -abs(finding.change.effect)
 
 
-def belongs(finding: SeriesChange, leading: SeriesChange) -> bool:
+def belongs(finding: NightChange, leading: NightChange) -> bool:
     """Tell whether a change may have the same cause as the leading one."""
     mine, theirs = (each.judged.series.name for each in (finding, leading))
     drifts = [isinstance(each.change, Trend) for each in (finding, leading)]
@@ -231,27 +249,27 @@ def belongs(finding: SeriesChange, leading: SeriesChange) -> bool:
     return lies_in(finding, leading) or lies_in(leading, finding)
 
 
-def commits_of(finding: SeriesChange) -> set[str]:
+def commits_of(finding: NightChange) -> set[str]:
     """Return the commits at which a change may have begun."""
     first, last = finding.change.interval
     return {text for text in finding.judged.series.commits[first : last + 1] if text}
 
 
-def lies_in(finding: SeriesChange, other: SeriesChange) -> bool:
+def lies_in(finding: NightChange, other: NightChange) -> bool:
     """Tell whether the date of a change lies in the interval of another one."""
     first, last = other.dates
     return first[:10] <= finding.date[:10] <= last[:10]
 
 
-def nested(case: list[SeriesChange], parents: Mapping[str, str]) -> list[SeriesChange]:
+def nested(case: list[NightChange], parents: Mapping[str, str]) -> list[NightChange]:
     """Put the changes of one case below those of the timers that contain them.
 
     A part that changed in the opposite direction stays at the top.
     """
-    of_timer: dict[str, SeriesChange] = {}
+    of_timer: dict[str, NightChange] = {}
     for finding in case:
         of_timer.setdefault(finding.judged.series.name.timer, finding)
-    below: dict[int, list[SeriesChange]] = {}
+    below: dict[int, list[NightChange]] = {}
     roots = []
     for finding in case:
         above = next(
@@ -267,7 +285,7 @@ def nested(case: list[SeriesChange], parents: Mapping[str, str]) -> list[SeriesC
         else:
             below.setdefault(id(above), []).append(finding)
 
-    def whole(finding: SeriesChange) -> SeriesChange:
+    def whole(finding: NightChange) -> NightChange:
         inside = sorted((whole(each) for each in below.get(id(finding), ())), key=weight)
         return replace(finding, within=tuple(inside))
 

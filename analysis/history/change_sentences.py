@@ -6,10 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before, weight
+from hindmost.analysis.history.change_groups import ChangeGroup, NightChange, open_before, weight
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
+from hindmost.analysis.show.phrases import Sentence, sentences
 from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.changes import WITHIN
 from hindmost.models.changepoint.detection import VERDICTS
@@ -35,7 +36,7 @@ def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
         yield f"{counted(left, 'more group')} of smaller changes; --json lists all"
 
 
-def worst_of(groups: Sequence[ChangeGroup]) -> list[tuple[ChangeGroup, list[SeriesChange]]]:
+def worst_of(groups: Sequence[ChangeGroup]) -> list[tuple[ChangeGroup, list[NightChange]]]:
     """Return the groups with the worst and largest changes, and these."""
     everything = [finding for group in groups for finding in group.findings]
     selected = {id(finding) for finding in sorted(everything, key=weight)[:MANY]}
@@ -56,12 +57,19 @@ def commit_lines(group: ChangeGroup) -> list[str]:
     return [*([group.link] if group.link else []), *group.history_lines]
 
 
-def change_sentence(finding: SeriesChange) -> str:
+@sentences.register
+def on_night_change(fact: NightChange) -> list[Sentence]:
+    """Return by how much a series changed, and why."""
+    why = "" if fact.cause is None else f" Cause: {fact.cause.text}."
+    return [Sentence(f"{change_words(fact)}.{why}")]
+
+
+def change_sentence(finding: NightChange) -> str:
     """Return what changed, by how much, and how certain that is."""
     return f"{named(finding.judged.series.name)}: {change_words(finding)}"
 
 
-def change_words(finding: SeriesChange) -> str:
+def change_words(finding: NightChange) -> str:
     """Return by how much a series changed, when, and how certain that is."""
     change, series = finding.change, finding.judged.series
     first, last = finding.dates
@@ -77,17 +85,17 @@ def change_words(finding: SeriesChange) -> str:
     )
 
 
-def state_words(finding: SeriesChange) -> str:
+def state_words(finding: NightChange) -> str:
     """Return the states of a change with their dates: seen, confirmed, acknowledged.
 
     The dates are those of a log (``--state``); without one, only the state of today is known.
     """
     judged, change = finding.judged, finding.change
-    day = judged.detection.times[change.index]
+    begins, near = judged.times[change.index], WITHIN * SECONDS_A_DAY
     states = [
-        f"{event.kind} {date_of(event.time * SECONDS_A_DAY)}"
+        f"{event.kind} {date_of(event.time)}"
         for event in judged.log
-        if event.kind in (SEEN, CONFIRMED) and abs(event.changed - day) <= WITHIN
+        if event.kind in (SEEN, CONFIRMED) and abs(event.changed - begins) <= near
     ]
     if isinstance(change, ChangePoint) and not states:
         states = ["confirmed"] if change.confirmed else ["seen, not confirmed"]
@@ -98,7 +106,7 @@ def state_words(finding: SeriesChange) -> str:
     return ", ".join(dict.fromkeys(states))
 
 
-def details_of(finding: SeriesChange) -> Iterator[str]:
+def details_of(finding: NightChange) -> Iterator[str]:
     """Yield the details of a change: its state, acknowledgement and parts."""
     judged, change = finding.judged, finding.change
     if finding.known is not None:
@@ -124,7 +132,7 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
         yield f"parts that changed, of {whole}: {first_of(names)}"
 
 
-def worse_within(finding: SeriesChange) -> Iterator[str]:
+def worse_within(finding: NightChange) -> Iterator[str]:
     """Yield the parts whose verdict is worse than that of the whole."""
     own = VERDICTS.index(finding.judged.verdict_on(finding.change))
     for each in finding.descendants():
@@ -162,14 +170,13 @@ def revision_lines(study: HistoryStudy) -> Iterator[str]:
 
     Recent changes get a line each; revisions of older ones are counted.
     """
-    day = study.since / SECONDS_A_DAY
     revised = [
         (each, event)
         for each in study.judged
         for event in each.log
-        if event.revises and event.time > day
+        if event.revises and event.time > study.since
     ]
-    recent = [row for row in revised if row[1].changed > day]
+    recent = [row for row in revised if row[1].changed > study.since]
     for each, event in recent[:MANY]:
         yield f"revised: {named(each.series.name)}: {revision_words(event)}"
     if len(recent) > MANY:
@@ -184,5 +191,5 @@ def revision_lines(study: HistoryStudy) -> Iterator[str]:
 
 def revision_words(event: Event) -> str:
     """Return how a change was revised, when and why."""
-    changed, at = (date_of(time * SECONDS_A_DAY) for time in (event.changed, event.time))
+    changed, at = map(date_of, (event.changed, event.time))
     return f"{signed_percent(event.effect)} on {changed}, {event.kind} on {at}: {event.reason}"

@@ -12,7 +12,7 @@ from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.inference import LEVEL, Ratio
-from hindmost.text import counted, p_number, p_words
+from hindmost.text import counted, factor, p_number, p_words
 
 ALPHA = 0.05
 WIDE = 2.0
@@ -59,16 +59,17 @@ class ComparedSeries:
     )
 
     @property
+    def name_parts(self) -> list[str]:
+        """Machine, case and timer; where the two differ, both."""
+        return [
+            one if one == other else f"{one or '?'} | {other or '?'}"
+            for one, other in zip(key_of(self.first.name), key_of(self.second.name), strict=True)
+        ]
+
+    @property
     def name(self) -> str:
         """What is compared."""
-        mine, theirs = self.first.name, self.second.name
-        if mine == theirs:
-            return str(mine)
-        parts = [
-            one if one == other else f"{one or '?'} | {other or '?'}"
-            for one, other in zip(key_of(mine), key_of(theirs), strict=True)
-        ]
-        return ", ".join(part for part in parts if part)
+        return ", ".join(filter(None, self.name_parts))
 
     @property
     def level(self) -> float:
@@ -127,10 +128,10 @@ class ComparedSeries:
     def ratio_words(self, value: float) -> str:
         """Write a ratio as ``1.17x slower``."""
         larger, smaller = more_and_less(self.first.unit)
-        factor = value if value >= 1.0 else 1.0 / value
-        if factor < 1.0005:
-            return "the same" if factor == 1.0 else "the same within 0.1 %"
-        return f"{times(factor)}x {larger if value >= 1.0 else smaller}"
+        ratio = value if value >= 1.0 else 1.0 / value
+        if ratio < 1.0005:
+            return "the same" if ratio == 1.0 else "the same within 0.1 %"
+        return f"{factor(ratio)}x {larger if value >= 1.0 else smaller}"
 
     def words(self) -> str:
         """Return the comparison as ``1.17x slower (1.12 to 1.22), p = 0.002``."""
@@ -144,7 +145,7 @@ class ComparedSeries:
         low, high = ratio.interval
         if ratio.value < 1.0:
             low, high = 1.0 / high, 1.0 / low
-        sentence += f" ({times(low)} to {times(high)})"
+        sentence += f" ({factor(low)} to {factor(high)})"
         if self.is_significant or ratio.p_value >= ALPHA:
             sentence += f", {p_words(ratio.p_value)}"
         if not self.is_significant and ratio.p_value >= ALPHA:
@@ -177,7 +178,9 @@ class ComparedSeries:
             if not change.confirmed:
                 words += "; not yet confirmed"
         if self.drift is not None:
-            words += f"; it drifts from {times(self.drift['from'])}x to {times(self.drift['to'])}x"
+            words += (
+                f"; it drifts from {factor(self.drift['from'])}x to {factor(self.drift['to'])}x"
+            )
         elif history.drifted_until is not None:
             words += f"; it drifted until {history.drifted_until}"
         left_out = len(outliers_of(history))
@@ -239,11 +242,6 @@ def differ_in_work(first: NightlySeries, second: NightlySeries) -> bool:
 def outliers_of(history: RatioHistory) -> list[str]:
     """Return the labels of the pairs that the ratios leave out."""
     return [history.labels[place] for place in np.flatnonzero(~history.plain)]
-
-
-def times(factor: float) -> str:
-    """Write a factor with two decimals, three within 2 % of 1, or an exponent if it is huge."""
-    return f"{factor:.3f}" if round(abs(factor - 1.0), 4) <= 0.02 else f"{factor:.2f}"
 
 
 def key_of(name: SeriesName) -> tuple[str, str, str]:

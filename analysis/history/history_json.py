@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from hindmost.analysis.history.change_groups import SeriesChange
+from hindmost.analysis.history.change_groups import NightChange
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.state import FALSE_SHARE
 from hindmost.analysis.history.study import GATES, HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.models.changepoint import ChangePoint, Jump, Regime, Trend, default_settings
+from hindmost.models.changepoint import Regime, default_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,56 +30,15 @@ class DatedRegime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatedChange(SeriesChange):
-    """A change of the level, with its dates, verdict, acknowledgement and commits."""
-
-    change: ChangePoint
-
-    JSON = "date dates **change badge open known commits cause"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedJump(DatedChange):
-    """The newest nights, if they are far from the level; seen, not confirmed."""
-
-    change: Jump
-
-    JSON = f"{DatedChange.JSON} nights=change.seen needed=change.needed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedTrend(SeriesChange):
-    """A drift, with the same."""
-
-    change: Trend
-
-    JSON = DatedChange.JSON
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenChange(DatedChange):
-    """An old slowdown that neither recovered nor was acknowledged."""
-
-    JSON = "**judged.series.name date dates **change badge"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenDrift(DatedTrend):
-    """An old drift for the worse that neither recovered nor was acknowledged."""
-
-    JSON = OpenChange.JSON
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesEntry:
     """A series with what was found in it."""
 
     of: JudgedSeries
     file: str
-    changes: list[DatedChange]
+    changes: list[NightChange]
     outliers: list[str]
-    trends: list[DatedTrend]
-    jump: DatedJump | None
+    trends: list[NightChange]
+    jump: NightChange | None
     visible_step_percent: float | None
     regimes: list[DatedRegime]
     level_now: float | None
@@ -101,10 +60,10 @@ class SeriesEntry:
         return cls(
             of=judged,
             file=study.history.source,
-            changes=[DatedChange.explained(study, judged, each) for each in found.changes],
+            changes=[NightChange.of(study, judged, each) for each in found.changes],
             outliers=[labels[at] for run in found.outliers for at in range(run.start, run.stop)],
-            trends=[DatedTrend(judged=judged, change=each) for each in found.trends],
-            jump=None if found.jump is None else DatedJump.explained(study, judged, found.jump),
+            trends=[NightChange.of(study, judged, each) for each in found.trends],
+            jump=None if found.jump is None else NightChange.of(study, judged, found.jump),
             visible_step_percent=100.0 * step if math.isfinite(step) else None,
             regimes=[DatedRegime(judged, each) for each in found.regimes],
             level_now=found.level_now if found.regimes else None,
@@ -112,7 +71,7 @@ class SeriesEntry:
         )
 
     @property
-    def trend(self) -> DatedTrend | None:
+    def trend(self) -> NightChange | None:
         """The last drift."""
         return self.trends[-1] if self.trends else None
 
@@ -165,9 +124,7 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "settings": default_settings(study.method),
         "false_discovery_rate": FALSE_SHARE,
         "open": [
-            OpenDrift(judged=each, change=found)
-            if isinstance(found, Trend)
-            else OpenChange(judged=each, change=found)
+            NightChange.of(study, each, found)
             for each in judged
             for found in each.open_before(since)
         ],

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.models.changepoint import ChangePoint, Event
 from hindmost.models.changepoint.changes import WITHIN, Finding
@@ -23,8 +20,7 @@ class JudgedSeries(Verdicts):
     ----------
     series : NightlySeries
     detection : Detection
-        Its indices are those of the series, its times are days since 1970, UTC. All methods here
-        expect seconds since 1970, UTC.
+        Its indices are those of the series; all times are seconds since 1970, UTC.
     log : tuple of Event
         How the reported changes came about, with revisions and reasons; empty without a state.
     known : tuple of Acknowledgement
@@ -40,14 +36,6 @@ class JudgedSeries(Verdicts):
     known: tuple[Acknowledgement, ...] = ()
     labels: tuple[str, ...]
     fell_silent: bool = False
-
-    DAY: ClassVar[float] = SECONDS_A_DAY
-
-    @property
-    def times(self) -> Sequence[float]:
-        """When the observations were made: seconds since 1970, UTC."""
-        times: Sequence[float] = self.series.times  # type: ignore[assignment]
-        return times
 
     def status(self, since: float) -> str:
         """Return the worst verdict after a time; what fell silent does not pass."""

@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from pathlib import Path
 
-from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange
+from hindmost.analysis.history.change_groups import ChangeGroup, NightChange
 from hindmost.analysis.history.change_sentences import (
     change_sentence,
     details_of,
@@ -188,7 +188,7 @@ def html_of(
     )
 
 
-def cells_of(finding: SeriesChange) -> tuple[str, str, str, list[str]]:
+def cells_of(finding: NightChange) -> tuple[str, str, str, list[str]]:
     """Return the row of a change: its verdict, that one's colour, a sentence, and details."""
     badge = finding.judged.verdict_on(finding.change)
     return badge, COLOURS[badge], change_sentence(finding), list(details_of(finding))

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, grouped
+from hindmost.analysis.history.change_groups import ChangeGroup, NightChange, grouped
 from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
@@ -87,8 +87,8 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
     """
     digest = is_digest_due(record.digest, now)
     left = list(record.items)
-    fresh: list[SeriesChange] = []
-    again: list[SeriesChange] = []
+    fresh: list[NightChange] = []
+    again: list[NightChange] = []
     kept: list[MailedItem] = []
     others = 0
     for item, finding in sorted(items_of(study, now), key=lambda each: each[0].last):
@@ -135,7 +135,7 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
             for event in reversed(log)
             if (event.effect > 0.0) == item.rises
             and any(
-                at is not None and item.first <= at * SECONDS_A_DAY <= item.last
+                at is not None and item.first <= at <= item.last
                 for at in (event.changed, event.was)
             )
         )
@@ -146,11 +146,11 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     return ""
 
 
-def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, SeriesChange | None]]:
+def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, NightChange | None]]:
     """Yield all items that could be mailed: changes with their findings, and the others."""
     for judged in study.judged:
         for change in (*judged.recent(study.since), *judged.open_before(study.since)):
-            yield change_item(judged, change, now), SeriesChange(judged=judged, change=change)
+            yield change_item(judged, change, now), NightChange.of(study, judged, change)
     for name, first, last in failing(study):
         if last > study.since:
             yield MailedItem(kind=FAILURE, name=name, first=first, last=last, mailed=now), None
@@ -194,13 +194,13 @@ def change_item(judged: JudgedSeries, change: Finding, now: float) -> MailedItem
     )
 
 
-def news_words(plan: MailPlan, findings: Sequence[SeriesChange]) -> str:
+def news_words(plan: MailPlan, findings: Sequence[NightChange]) -> str:
     """Return in a few words what is new.
 
     Parameters
     ----------
     plan : MailPlan
-    findings : sequence of SeriesChange
+    findings : sequence of NightChange
         All new ones, including those within others.
     """
     worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)

@@ -169,17 +169,17 @@ def judge_series(kept: KeptSeries, *, method: str) -> Detection | str:
         There is no such method.
     """
     series = kept.series
-    days = series.times / SECONDS_A_DAY
     confirmed = [
         place
         for each in kept.verdicts
         if each.confirmed
-        for place in places_of(each, days.tolist())
+        for place in places_of(each, series.times.tolist())
     ]
     try:
         return detect(
             series.values,
-            times=days,
+            times=series.times,
+            day=SECONDS_A_DAY,
             nights=days_of(series.times),
             confirmed=confirmed,
             smaller_is_better=series.smaller_is_better,
@@ -208,13 +208,13 @@ def without_chance(
     ----------
     judged : sequence of (KeptSeries, Detection)
     now : float
-        The newest night, in days since 1970.
+        The newest night: seconds since 1970, UTC.
     """
     recent = [
         change
         for kept, found in judged
         for c, change in enumerate(found.changes)
-        if change.time > now - RECENT and not was_confirmed(kept, found, c)
+        if change.time > now - RECENT * SECONDS_A_DAY and not was_confirmed(kept, found, c)
     ]
     tests = max(len(judged), len(recent))
     limit = 0.0

@@ -27,8 +27,7 @@ from hindmost.models.changepoint.revisions import ReportedChange
 from hindmost.parsing import parse_json
 from hindmost.records import RecordError, check_version, from_document, to_document
 
-VERSION, FIRST_VERSION = 4, 3
-"""Version 3 knows no circumstances."""
+VERSION = 5
 KIND = "hindmost-history-state"
 SUM = ',"sha256":"'
 """What precedes the sum of all that stands before it."""
@@ -99,7 +98,7 @@ def read_state(path: Path) -> HistoryState:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
     whole, there, found = text.rpartition(SUM)
     version = check_version(document.get("version"), VERSION, path)
-    if version < FIRST_VERSION:
+    if version < VERSION:
         raise UnknownSchemaError(
             f"{path} has version {version}, which this hindmost does not read: name a new file "
             "with --state."

@@ -300,7 +300,7 @@ def judge_history(
             for kept, each in zip(given, results, strict=True)
             if not isinstance(each, str)
         ],
-        until / SECONDS_A_DAY,
+        until,
     )
     next_kept = {kept.series.name: reported(kept, each) for kept, each in found}
     study = HistoryStudy(

@@ -39,6 +39,25 @@ class SeriesName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StretchTimers:
+    """What a run knows of the work of a stretch besides its longest time.
+
+    Attributes
+    ----------
+    mean : str
+        The timer of the mean over ranks.
+    place : str
+        Where it is in the source, with lines.
+    longest : int
+        The rank that takes longest.
+    """
+
+    mean: str
+    place: str
+    longest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
     """What is known of a run besides its results: a change of these may explain one of those.
 
@@ -55,12 +74,10 @@ class Circumstances:
         0 if unknown.
     load : float or None
         Runnable tasks of the host for each of its cores, before the run.
-    longest : mapping
-        Timer to the rank that takes longest in it.
+    stretches : mapping
+        Timer of the longest work of a stretch to what else is known of it.
     repositories : mapping
         Name of a repository to the address of its page.
-    places : mapping
-        Timer to its place in the source, with lines.
     """
 
     question: str = ""
@@ -71,8 +88,7 @@ class Circumstances:
     iterations: int = 0
     ranks: int = 0
     load: float | None = None
-    longest: Mapping[str, int] = field(default_factory=dict)
-    places: Mapping[str, str] = field(default_factory=dict)
+    stretches: Mapping[str, StretchTimers] = field(default_factory=dict)
     repositories: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -11,21 +10,12 @@ from hindmost.text import counted
 
 SHOWN = 5
 """Remarks of one sort that are given in full."""
-MORE = re.compile(r"(\d+) more of this sort: ")
-"""How the sentence begins that counts the others."""
-
-
-def stands_for(sentence: str) -> int:
-    """Return the number of remarks that a sentence represents, including those it counts."""
-    counted = MORE.match(sentence)
-    return int(counted[1]) if counted else 1
 
 
 def few(sentences: Sequence[str], most: int) -> list[str]:
-    """Return the first few sentences of `Remarks`, and say how many more remarks there are."""
-    left = sum(stands_for(each) for each in sentences[most:])
-    more = [f"{counted(left, 'more remark')}"] if left else []
-    return [*sentences[:most], *more]
+    """Return the first few sentences of `Remarks`, and say how many follow, one a line."""
+    left = len(sentences) - most
+    return [*sentences[:most], *([f"{counted(left, 'more line')} of remarks"] if left > 0 else [])]
 
 
 class Remarks:

@@ -142,7 +142,7 @@ def part_words(name: str, value: str | None) -> str:
     """Write a part of a configuration; None means that it was not given."""
     name = "injected noise" if name == INJECTED else name
     if value is None:
-        return f"no {name}"
+        return f"without {name}"
     if name == "hosts" and len(value) > LONGEST_HOSTS:  # a thousand names say no more
         value = f"{value[:LONGEST_HOSTS]}... ({checksum(value)})"
     unnamed = name in ("options", "command", *IN_TITLE, *OF_MACHINE)

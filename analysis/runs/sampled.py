@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.analysis.show.facts import ExtraWork
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
-from hindmost.harness.runfile.samples import CodePlace, SampleKind
+from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import (
     SURE,
     SURE_BY_TIMER,

@@ -368,8 +368,8 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
     """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
     if costs.lateness.waiting_share < WORTH_SAYING:
         return ""
-    reason = str(run.header.spec.get("events_left_out") or "")
-    if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
+    reason = run.header.spec.get("events_left_out")
+    if reason in WHO_WAITS_IS_NOT_KNOWN:
         return f"it is unknown which rank waits for which: {reason}"
     if costs.waited_part < MAJORITY:
         return "the ranks hardly wait for the last rank of an iteration"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,7 +25,7 @@ from hindmost.analysis.runs.tallies import (
     neighbours_in,
 )
 from hindmost.harness.loops.code import NOT_THE_PROGRAM
-from hindmost.harness.runfile.contexts import CallContexts
+from hindmost.harness.runfile.contexts import CallContexts, CodePlace
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.culprit import (
     HALF_AS_FAST,
@@ -44,14 +45,35 @@ USUAL = 0.9
 """Quantile of iterations up to which they are usual."""
 
 
+class CallPlace(NamedTuple):
+    """Where a program makes a call of MPI: the place, and the function that it calls there."""
+
+    place: CodePlace
+    inner: str = ""
+
+    def __str__(self) -> str:
+        """Write it: ``exchange in step (step.c:62)``."""
+        return f"{self.inner} in {self.place}" if self.inner else str(self.place)
+
+    @property
+    def without_line(self) -> str:
+        """What stays the same while other lines are edited."""
+        name = self.place.without_line
+        return f"{self.inner} in {name}" if self.inner else name
+
+
+Ends = tuple[CallPlace, CallPlace]
+"""The calls after which a stretch begins, and before which it ends."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
     """Work between two calls of MPI.
 
     Attributes
     ----------
-    after, before : str
-        The calls at its ends: where the program made them.
+    ends : (CallPlace, CallPlace)
+        The calls after and before it: where the program made them.
     work_s, wait_s : float64 array, shape (rank,), seconds
         Work, and time in the call at its end; of all iterations.
     waited_for_s : float64 array, shape (rank,), rank-seconds
@@ -74,8 +96,7 @@ class Stretch:
         The call contexts after which it begins.
     """
 
-    after: str
-    before: str
+    ends: Ends
     work_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
     waited_for_s: NDArray[np.float64]
@@ -106,11 +127,29 @@ class Stretch:
         share = float(self.waited_for_s[rank]) / max(whole_s, 1e-300)
         return (rank, share) if share >= WORTH_SAYING else None
 
+    @property
+    def after(self) -> str:
+        """The call after which it begins."""
+        return str(self.ends[0])
+
+    @property
+    def before(self) -> str:
+        """The call before which it ends."""
+        return str(self.ends[1])
+
+    @property
+    def without_lines(self) -> str:
+        """Its name, which stays the same while other lines of the program are edited."""
+        return between(*(end.without_line for end in self.ends))
+
     def __str__(self) -> str:
-        """Write its ends; an iteration may have one call."""
-        if self.after == self.before:
-            return f"between {self.after} and the next time there"
-        return f"between {self.after} and {self.before}"
+        """Write its ends."""
+        return between(self.after, self.before)
+
+
+def between(after: str, before: str) -> str:
+    """Write the ends of a stretch; an iteration may have one call."""
+    return f"between {after} and {'the next time there' if after == before else before}"
 
 
 KNOWN: WeakKeyDictionary[Run, tuple[Stretch, ...]] = WeakKeyDictionary()
@@ -137,10 +176,10 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     kinds = run.variable("event_kind")
     contexts = run.contexts
     ends = [named_chain(contexts, each) for each in range(contexts.count)]
-    found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    found: dict[Ends, NDArray[np.float64]] = {}
     waited_for = times_waited_for(run, ends)
-    varying: dict[tuple[tuple[str, str], int], NDArray[np.float64]] = {}
-    begins: dict[tuple[str, str], set[int]] = {}
+    varying: dict[tuple[Ends, int], NDArray[np.float64]] = {}
+    begins: dict[Ends, set[int]] = {}
     quantiles = len(quickest_of(np.zeros(run.bodies)))
     is_event = kinds.ravel() > 0
     body_of = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event]
@@ -156,7 +195,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
         work = np.add.reduceat(work[: made[-1] + 1], np.append(0, made[:-1] + 1))
         here, wait, bodies = here[made].astype(np.int64), wait[made], body_of[made][1:]
         pairs, of_pair = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
-        names: dict[tuple[str, str], int] = {}
+        names: dict[Ends, int] = {}
         parted = [parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs]
         which = np.array([names.setdefault(each, len(names)) for each in parted])[of_pair]
         for pair, name in zip(pairs.tolist(), parted, strict=True):
@@ -175,8 +214,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     recurring = recurring_in(run, varying)
     return tuple(
         Stretch(
-            after=name[0],
-            before=name[1],
+            ends=name,
             work_s=each[0],
             wait_s=each[1],
             waited_for_s=waited_for.get(name, np.zeros(run.columns)),
@@ -195,8 +233,8 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
 
 
 def recurring_in(
-    run: Run, varying: Mapping[tuple[tuple[str, str], int], NDArray[np.float64]]
-) -> dict[tuple[str, str], tuple[Recurring, ...]]:
+    run: Run, varying: Mapping[tuple[Ends, int], NDArray[np.float64]]
+) -> dict[Ends, tuple[Recurring, ...]]:
     """Return by stretch the iterations that come back longer, by the same rules in all of them.
 
     The iterations of a stretch show some that noise elsewhere hides.
@@ -206,7 +244,7 @@ def recurring_in(
     varying : mapping of (stretch, rank) to float64 array, shape (iteration,), seconds
         Work that varies.
     """
-    found: dict[tuple[str, str], tuple[Recurring, ...]] = {}
+    found: dict[Ends, tuple[Recurring, ...]] = {}
     if not varying:
         return found
     columns = list(varying)
@@ -227,8 +265,8 @@ def recurring_in(
 
 
 def times_waited_for(
-    run: Run, ends: Sequence[Sequence[str]]
-) -> dict[tuple[str, str], NDArray[np.float64]]:
+    run: Run, ends: Sequence[Sequence[CodePlace]]
+) -> dict[Ends, NDArray[np.float64]]:
     """Return, by stretch, how long others wait at its end for each rank: (rank,), rank-seconds.
 
     Waits that the clocks do not tell from none are left out; all are in a reduced file, in which
@@ -236,10 +274,10 @@ def times_waited_for(
 
     Parameters
     ----------
-    ends : sequence of sequence of str
+    ends : sequence of sequence of CodePlace
         The chain of calls of each context.
     """
-    found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    found: dict[Ends, NDArray[np.float64]] = {}
     if run.reduced:
         return found
     neighbours, meet, clock_s = neighbours_in(run), exchanges_meet_in(run), clock_uncertainty(run)
@@ -270,7 +308,7 @@ def times_waited_for(
     return found
 
 
-def named_chain(contexts: CallContexts, context: int) -> list[str]:
+def named_chain(contexts: CallContexts, context: int) -> list[CodePlace]:
     """Return the places of a chain of calls, the outermost first, without those inside of MPI."""
     chain = contexts.chain(context).tolist()
     inside = {
@@ -279,28 +317,28 @@ def named_chain(contexts: CallContexts, context: int) -> list[str]:
         if NOT_THE_PROGRAM.search(module.path)
     }
     own = [frame for frame in chain if contexts.module[frame] not in inside]
-    return [contexts.places[frame] for frame in own or chain]
+    return [CodePlace.read(contexts.places[frame]) for frame in own or chain]
 
 
-def parting(own: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
+def parting(own: Sequence[CodePlace], theirs: Sequence[CodePlace]) -> Ends:
     """Return where two chains of calls part: the places, each with the function called there."""
     alike = (mine == their for mine, their in zip(own, theirs, strict=False))
     at = min(next((at for at, same in enumerate(alike) if not same), len(own)), len(own) - 1)
     return place_at(own, at), place_at(theirs, min(at, len(theirs) - 1))
 
 
-def place_at(chain: Sequence[str], at: int) -> str:
-    """Write a place of a chain of calls: ``exchange in step (step.c:62)``.
+def place_at(chain: Sequence[CodePlace], at: int) -> CallPlace:
+    """Return a place of a chain of calls, with the function that is called there.
 
     In code without lines it is the line that calls this code, or else the function.
     """
-    with_line = [place for place, words in enumerate(chain[: at + 1]) if words.endswith(")")]
-    with_name = [place for place, words in enumerate(chain[: at + 1]) if "+0x" not in words]
+    with_line = [place for place, one in enumerate(chain[: at + 1]) if one.line]
+    with_name = [place for place, one in enumerate(chain[: at + 1]) if not one.is_address]
     at = (with_line or with_name or [at])[-1]
     if not with_line:
-        return chain[at]
-    inner = next((words for words in chain[at + 1 :] if "+0x" not in words), "")
-    return f"{inner.partition(' (')[0]} in {chain[at]}" if inner else chain[at]
+        return CallPlace(chain[at])
+    inner = next((one.function for one in chain[at + 1 :] if not one.is_address), "")
+    return CallPlace(chain[at], inner)
 
 
 def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:

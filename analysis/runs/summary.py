@@ -30,6 +30,12 @@ from hindmost.text import counted, number, percent, seconds
 
 BALANCED_S = 1e-6
 """How closely the parts of a solve sum to its time."""
+ONE = {
+    "restarts": "restart",
+    "alignments": "alignment",
+    "restarts and changes of solve": "restart or change of solve",
+}
+"""Of what lies between cycles, by its plural."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +197,7 @@ class RunSummary:
         if self.bodies != self.iterations:
             recorded = f"{self.bodies} recorded ({recorded})"
         if self.restarts == 1:
-            one = re.sub(r"(?<=[a-z])s(?![a-z])", "", self.between).replace(" and ", " or ")
-            recorded += f", 1 {one}"
+            recorded += f", 1 {ONE.get(self.between, self.between)}"
         elif self.restarts or self.solver != LOOP:  # a loop has no cycles
             recorded += f", {self.restarts} {self.between}"
         load = "; load {:.1f} before, {:.1f} after".format(*self.load) if self.load else ""

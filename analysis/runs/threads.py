@@ -12,6 +12,7 @@ from hindmost.analysis.runs.cores import observed_time
 from hindmost.analysis.runs.finding import WORTH_SAYING, Topic
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.show.facts import Fact, Stated, UnequalThreads
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import SURE, SURE_BY_TIMER
@@ -115,7 +116,7 @@ def unequal_threads(run: Run) -> Iterator[Fact]:
     if worst is not None:
         thread = int(teams[rank].threads[worst.thread])
         line = line_in(samples, region, rank, thread, worst.region)
-        where = line if line.startswith(f"{where} ") else f"{line}, in a region of {where}"
+        where = str(line) if line.function == where else f"{line}, in a region of {where}"
     yield UnequalThreads(
         quantity="Unequal threads",
         subject="" if worst is None else f"rank {rank}",
@@ -149,10 +150,10 @@ def regions_of(samples: RunSamples) -> tuple[list[str], NDArray[np.int64]]:
 
 def line_in(
     samples: RunSamples, region: NDArray[np.int64], rank: int, thread: int, chosen: int
-) -> str:
+) -> CodePlace:
     """Return the place where a thread is most in a region."""
     mine = (samples.rank == rank) & (samples.thread == thread) & (region == chosen)
     mine &= samples.kind == SampleKind.WORK
     inner = samples.place[np.append(0, samples.end)[samples.stack[mine]]]
     counts = np.bincount(inner, samples.count[mine])
-    return str(samples.places[int(counts.argmax())])
+    return samples.places[int(counts.argmax())]

@@ -177,7 +177,7 @@ def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
     for number, change in enumerate(kernel.changes):
         parts.append(
             Series(
-                name="change" if not number else f"change {number + 1}",
+                name=change_name(number),
                 look="band",
                 x=np.array([change.low, change.high]),
                 y=np.full(2, factor * limits[1]),
@@ -226,6 +226,11 @@ def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
         x_ticks=_ticks(measured, end) if logarithmic else (),
         legend_below=True,
     )
+
+
+def change_name(number: int) -> str:
+    """Name a change of behaviour in the legend."""
+    return f"change {number + 1}" if number else "change"
 
 
 def _model_interval(
@@ -289,7 +294,7 @@ def kernels_chart(charts: Sequence[Chart], names: Sequence[str], *, at: float) -
     )
     bands = [
         replace(each, y=np.full(2, limits[1]), base=np.full(2, limits[0]))
-        if each.name.startswith("change")
+        if each.name in map(change_name, range(len(bands)))
         else replace(each, name=f"{percent(LEVEL, 0)} interval")
         for each in bands
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 from hindmost.analysis.show.facts import (
     Certainty,
@@ -89,8 +90,9 @@ class FactEntry:
 # What a fact says.
 
 
+@singledispatch
 def sentences(fact: Fact) -> list[Sentence]:
-    """Return what a fact says, in the order in which it is read."""
+    """Return what a fact says, in the order in which it is read; a topic may register its own."""
     match fact:
         case UnequalWork():
             return on_unequal_work(fact)

@@ -17,14 +17,12 @@ from hindmost.analysis.history.acknowledgements import (
     read_acknowledgements,
     suggested,
 )
-from hindmost.analysis.history.change_groups import SeriesChange
+from hindmost.analysis.history.change_groups import NightChange
 from hindmost.analysis.history.change_sentences import change_sentence
-from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import MAX_LISTED
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint.changes import Finding
 from hindmost.output import write_lines
 from hindmost.records import from_document
 from hindmost.text import counted
@@ -95,12 +93,11 @@ def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[str]:
     """Return in words the changes and drifts, ended or not, that an acknowledgement matches."""
     concerned = [each for each in study.judged if note.concerns(each.series.name)]
     matched = [(each, each.meant(note)) for each in concerned]
-    return [words_on(each, finding) for each, finding in matched if finding is not None]
-
-
-def words_on(judged: JudgedSeries, finding: Finding) -> str:
-    """Return series, sizes and dates of a change or drift."""
-    return change_sentence(SeriesChange(judged=judged, change=finding))
+    return [
+        change_sentence(NightChange.of(study, each, finding))
+        for each, finding in matched
+        if finding is not None
+    ]
 
 
 def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
@@ -116,18 +113,21 @@ def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
                 f"{suggested(pattern, names)}"
             )
     noted = date.fromisoformat(note.date).toordinal()
-    found = []  # distance in days, and words
+    found = []  # distance in days, and the change
     for each in left:
         days = [date.fromisoformat(label[:10]).toordinal() for label in each.labels]
         found += [
-            (min(abs(days[place] - noted) for place in (one.index, one.last)), words_on(each, one))
+            (
+                min(abs(days[place] - noted) for place in (one.index, one.last)),
+                NightChange.of(study, each, one),
+            )
             for one in each.detection.findings
         ]
     where = f"{counted(len(left), 'matching series')}"
     if not found:
         return f"No change was found in the {where}; nothing was acknowledged."
     found.sort(key=lambda row: row[0])
-    near = "; ".join(words for _, words in found[:NEAREST])
+    near = "; ".join(change_sentence(one) for _, one in found[:NEAREST])
     return (
         f"No change in the {where} may lie on {note.date}; nothing was acknowledged. The nearest "
         f"are: {near}."

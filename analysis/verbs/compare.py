@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import compress
 from pathlib import Path
 
 from hindmost.analysis.history.compare import (
@@ -182,12 +182,18 @@ def tell(comparison: Comparison, sides: Sides | None) -> None:
     write_lines(comparison.summary(), "")
     ranked = comparison.ranked()
     columns = (Column("timer", NAME), Column("pairs", RIGHT), Column("by"), Column("B against A"))
-    common = common_beginning([each.name for each in ranked])
-    left_out = len(common)
-    if left_out:
-        write_lines(f"{common.removesuffix(', ')}:")
+    parts = [each.name_parts for each in ranked]
+    common = [len(ranked) > 1 and len(set(values)) == 1 for values in zip(*parts, strict=True)]
+    if title := ", ".join(filter(None, compress(parts[0], common))):
+        write_lines(f"{title}:")
+    own = [not each for each in common]
     rows = [
-        (each.name[left_out:], count(each), each.paired_by, each.words())
+        (
+            ", ".join(filter(None, compress(each.name_parts, own))),
+            count(each),
+            each.paired_by,
+            each.words(),
+        )
         for each in ranked[:MAX_LISTED]
     ]
     print_table(Table(columns=columns, rows=rows))
@@ -196,15 +202,6 @@ def tell(comparison: Comparison, sides: Sides | None) -> None:
     for side, alone in (("A", comparison.only_first), ("B", comparison.only_second)):
         if alone:
             write_lines(f"only in {side}: {first_of(list(map(str, alone)), '; ')}")
-
-
-def common_beginning(names: Sequence[str]) -> str:
-    """Return the whole parts with which several names begin, up to and with a comma."""
-    if len(names) < 2:
-        return ""
-    pairs = zip(min(names), max(names), strict=False)  # all others lie between these two
-    alike = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return "".join(alike.rpartition(", ")[:2])
 
 
 def count(each: ComparedSeries) -> str:

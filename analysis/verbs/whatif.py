@@ -321,10 +321,12 @@ def outcomes_of(
     for number, one in enumerate(found[0].found):
         doubts = of_file(found[0].findings, one.run.path)
         for each in found:
-            gains = gained[number].gains if gained else UNSET
-            culprit = culprit_of(one.run) if gained else UNSET
             yield RunOutcome(
-                outcome=each.found[number], findings=doubts, culprit=culprit, gains=gains
+                outcome=each.found[number],
+                findings=doubts,
+                culprit=culprit_of(one.run) if gained else UNSET,
+                gains=gained[number].largest_first() if gained else UNSET,
+                undecided=gained[number].why_undecided if gained else UNSET,
             )
 
 

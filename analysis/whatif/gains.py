@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UnsetType
 
 from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise, is_loop
@@ -69,6 +69,8 @@ class Remedy:
 
     Attributes
     ----------
+    change : str
+        In words.
     recorded_s, predicted_s, low_s, high_s : float
         With the change; ``predicted_s`` is None if the run shows only the interval.
     network_s : float
@@ -77,6 +79,7 @@ class Remedy:
         Why the run shows only the interval, and what to record.
     """
 
+    change: str
     recorded_s: float
     predicted_s: float | None
     low_s: float
@@ -84,13 +87,16 @@ class Remedy:
     network_s: float
     why: str = BOTH
 
+    JSON = "change predicted_s interval_s saved_s=saved_range_s"
+
     @classmethod
-    def of(cls, found: Outcome) -> Remedy:
+    def of(cls, found: Outcome, change: str) -> Remedy:
         """Return what a replay with the change says; its interval has the scatter of iterations."""
         result = found.result
         assert isinstance(result, WhatIf)  # gains are those of replays
         path, wider = result.changed.path, min(float(np.exp(found.scatter)), WIDEST)
         return cls(
+            change=change,
             recorded_s=found.run.solve_time_s,
             predicted_s=found.predicted_s,
             low_s=result.low_s / wider,
@@ -176,38 +182,15 @@ class Remedies:
     refused: str = ""
     undecided: Mapping[str, str] = field(default_factory=dict)
 
-    def largest_first(self) -> list[tuple[str, Remedy]]:
-        """Return what was replayed, by name."""
-        found = [(name, getattr(self, name)) for name in NAMES]
-        known = [(NAMES[name], each) for name, each in found if each is not None]
-        return sorted(known, key=lambda each: -each[1].saved_s)
+    def largest_first(self) -> list[Remedy]:
+        """Return what was replayed."""
+        known = [each for each in (getattr(self, name) for name in NAMES) if each is not None]
+        return sorted(known, key=lambda each: -each.saved_s)
 
     @property
-    def gains(self) -> list[Gain]:
-        """What each change would save, the largest gain first, then what is undecided."""
-        known = [
-            Gain(
-                change=name,
-                predicted_s=each.predicted_s,
-                interval_s=each.interval_s,
-                saved_s=each.saved_range_s,
-            )
-            for name, each in self.largest_first()
-        ]
-        return known + [
-            Gain(change=NAMES[name], undecided=why) for name, why in self.undecided.items()
-        ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gain:
-    """The time of a run without one cause of its time; null and a reason where it is undecided."""
-
-    change: str
-    predicted_s: float | None = None
-    interval_s: tuple[float, float] | None = None
-    saved_s: tuple[float, float] | None = None
-    undecided: str | UnsetType = UNSET
+    def why_undecided(self) -> dict[str, str]:
+        """Why a replay with a change is impossible, by the change in words."""
+        return {NAMES[name]: why for name, why in self.undecided.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,9 +200,10 @@ class RunOutcome:
     outcome: Outcome
     findings: list[Finding]
     culprit: Culprit | UnsetType | None
-    gains: list[Gain] | UnsetType
+    gains: list[Remedy] | UnsetType
+    undecided: dict[str, str] | UnsetType
 
-    JSON = "**outcome findings culprit gains"
+    JSON = "**outcome findings culprit gains undecided"
 
 
 def pooled(every: Sequence[Remedies]) -> Remedies:
@@ -235,6 +219,7 @@ def pooled(every: Sequence[Remedies]) -> Remedies:
             recorded_s = float(np.median([each.recorded_s for each in known]))
             predicted = [each.predicted_s for each in known if each.predicted_s is not None]
             found[name] = Remedy(
+                change=NAMES[name],
                 recorded_s=recorded_s,
                 predicted_s=float(np.median(predicted)) if len(predicted) == len(known) else None,
                 low_s=recorded_s * min(each.low_s / each.recorded_s for each in known),
@@ -289,7 +274,7 @@ def replayed(run: Run) -> Remedies:
         asked["partner"] = Change(solver=recipe.partner)
     try:
         for name, change in asked.items():
-            remedy = replayed_with(run, program, change)
+            remedy = replayed_with(run, program, change, NAMES[name])
             if name == "balanced" and isinstance(remedy, Remedy):
                 typical = bool(np.median(work_s, axis=0).min() > 0.0)
                 remedy = with_less_waiting(run, program, remedy, found.get("quiet"), typical)
@@ -307,11 +292,11 @@ def replayed(run: Run) -> Remedies:
     return Remedies(**found, refused="", undecided=undecided)
 
 
-def replayed_with(run: Run, program: Program, change: Change) -> Remedy | str:
+def replayed_with(run: Run, program: Program, change: Change, name: str) -> Remedy | str:
     """Return what a replay with a change says, or why there is none."""
     share = 0.0 if change.of_network else None  # no network costs nothing, whatever its bytes
     try:
-        return Remedy.of(replay(run, program, Named(change=change, words=()), share))
+        return Remedy.of(replay(run, program, Named(change=change, words=()), share), name)
     except UsageError as error:
         why = str(error).rstrip(".")
         return why[:1].lower() + why[1:]
@@ -334,7 +319,8 @@ def with_less_waiting(
     usual_s = 0.0 if quiet is None else quiet.network_s
     if balanced.network_s - usual_s <= INTERRUPTED * balanced.recorded_s:
         return balanced
-    best = replayed_with(run, program, Change(balanced=True, noise=0.0)) if typical else LOST
+    change = Change(balanced=True, noise=0.0)
+    best = replayed_with(run, program, change, balanced.change) if typical else LOST
     if isinstance(best, str):
         return LOST
     low_s = min(best.low_s, balanced.low_s)
@@ -357,12 +343,12 @@ def gain_lines(remedies: Remedies) -> list[str]:
         return [f"What a change would save is undecided: {remedies.refused}."]
     return [
         *(
-            f"With {name} the replay takes {each.words}{each.verdict}."
-            for name, each in remedies.largest_first()
+            f"With {each.change} the replay takes {each.words}{each.verdict}."
+            for each in remedies.largest_first()
         ),
         *(
-            f"With {NAMES[name]}: undecided, because {why}."
-            for name, why in remedies.undecided.items()
+            f"With {change}: undecided, because {why}."
+            for change, why in remedies.why_undecided.items()
         ),
     ]
 
@@ -373,14 +359,14 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
         return [Paragraph(f"Not replayed: {remedies.refused}.", quiet=True)]
     rows = [
         (
-            name,
+            each.change,
             "unknown" if each.predicted_s is None else seconds(each.predicted_s),
             f"{seconds(each.low_s)} to {seconds(each.high_s)}",
             change_words(each),
         )
-        for name, each in remedies.largest_first()
+        for each in remedies.largest_first()
     ]
-    rows += [(NAMES[name], "undecided", "", "") for name in remedies.undecided]
+    rows += [(change, "undecided", "", "") for change in remedies.why_undecided]
     columns = (
         Column("replayed with"),
         Column("predicted", RIGHT),
@@ -388,5 +374,5 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
         Column("change", RIGHT),
     )
     note = "no noise: every iteration takes its typical time. 'hindmost whatif' has more changes."
-    whys = (f"{NAMES[name]}: {why}." for name, why in remedies.undecided.items())
+    whys = (f"{change}: {why}." for change, why in remedies.why_undecided.items())
     return [Table(columns=columns, rows=rows, notes=(note, *whys))]

@@ -23,6 +23,7 @@ from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import Ratio, ratio_of_samples
+from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
 from hindmost.text import counted
@@ -134,7 +135,7 @@ def point_of(
 
 def kind_of(law: str) -> str:
     """Return the kind of a law: ``exponential``; empty for none."""
-    return law.partition(":")[0]
+    return read_noise_law(law, "--inject").kind if law else ""
 
 
 def mean_noise_s(law: str) -> float:

@@ -25,6 +25,7 @@ from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.time_left import KEY as TIME_LEFT
@@ -187,7 +188,7 @@ def header_of(
         spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
     workload = workload_of(program, facts)
     if phase and iterations and "loop" in iterations:
-        workload += f"-{file_name(iterations['loop']['name'].partition(' (')[0])}"
+        workload += f"-{file_name(CodePlace.read(iterations['loop']['name']).function)}"
     header = origins.header(
         workload=workload,
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,

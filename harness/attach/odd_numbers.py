@@ -57,33 +57,37 @@ def usable(kind: type[T], document: Any, odd: list[str]) -> T:
     for name, of_field in hints(kind).items():
         if name not in document:
             continue
-        value, why = usable_value(of_field, document[name])
-        if why:
-            odd.append(f"{name}{why}")
+        value, remark = usable_value(name, of_field, document[name])
+        if remark:
+            odd.append(remark)
         if value is not MISSING:
             good[name] = value
     return from_document(kind, good)
 
 
-def usable_value(kind: Any, value: Any) -> tuple[Any, str]:
-    """Return what can be used of a field's value, and what cannot, as words that follow its name.
+def usable_value(name: str, kind: Any, value: Any) -> tuple[Any, str]:
+    """Return what can be used of a field's value, and a remark on what cannot.
 
     Of a mapping, the other members can.
     """
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and not -LARGEST < value < LARGEST:
-        return MISSING, f" is {shown(value)}"
+        return MISSING, f"{name} is {shown(value)}"
     try:
         from_document(kind, value)
     except RecordError as error:
         if get_origin(kind) is not None and isinstance(value, dict):
             good = (
-                {key: one for key, one in value.items() if not usable_value(kind, {key: one})[1]}
+                {
+                    key: one
+                    for key, one in value.items()
+                    if not usable_value(name, kind, {key: one})[1]
+                }
                 if len(value) > 1
                 else {}
             )
-            return good, str(error).partition(";")[0]
-        return MISSING, f" is {shown(value)}"
+            return good, error.below(name).problem
+        return MISSING, f"{name} is {shown(value)}"
     return value, ""
 
 

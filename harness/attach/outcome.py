@@ -110,8 +110,6 @@ class Outcome:
     loaded : dict of int to Loaded
         By process, in the order in which it was loaded; of a process that became another program,
         the last one with the recorder.
-    behind : str
-        A library of another tool that the recorder keeps from seeing the calls; empty if none is.
     refused : bool
         Whether the recorder has said why nothing is recorded.
     removed : bool
@@ -122,7 +120,6 @@ class Outcome:
     """
 
     loaded: dict[int, Loaded] = field(default_factory=dict)
-    behind: str = ""
     refused: bool = False
     removed: bool = False
     processes: list[Recorded] = field(default_factory=list)
@@ -149,8 +146,6 @@ def read_outcome(status: Path) -> Outcome:
             case ["exit", process, library] if int(process) in loaded:
                 loaded[int(process)].left = True
                 loaded[int(process)].mpi_begun = one_line(library)
-            case ["behind", _, library]:
-                outcome.behind = one_line(library)
             case ["refused", _]:
                 outcome.refused = True
             case ["started", rank, size, folder]:
@@ -191,15 +186,6 @@ def ended_early(out: Path, *, over: bool) -> str:
     return (
         f"{said} The first command on this machine that reads {out} when all ranks have ended "
         f"writes its run files, or: hindmost attach --convert {shell_word(out)}"
-    )
-
-
-def tool_behind(library: str) -> str:
-    """Say that another tool saw nothing, and how both can."""
-    return (
-        f"{library} intercepts MPI as well, and saw none of the calls: the recorder is in front of "
-        "it. For both, have a script preload it in front before it starts the program: "
-        f"LD_PRELOAD={shell_word(library)}:$LD_PRELOAD"
     )
 
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from hindmost.harness.attach.odd_numbers import usable
 from hindmost.harness.attach.raw import Frame, RawRank, Span, array_of, contexts_of, json_at
-from hindmost.harness.loops.names import Place, lines_of, of_function
+from hindmost.harness.loops.names import lines_of, of_function
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
-from hindmost.harness.runfile.samples import CodePlace, CodeStack, RankSamples, SampleKind
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, CodePlace, Module, line_of
+from hindmost.harness.runfile.samples import CodeStack, RankSamples, SampleKind
 from hindmost.printable import printable
 
 PAIR = np.dtype([("before", "<u4"), ("chain", "<u4"), ("flags", "<u4"), ("ready", "<u4")])
@@ -247,7 +247,7 @@ def where_threads_stood(raw: RawRank) -> tuple[str, ...]:
 class StackNames:
     """The functions and lines of addresses, each looked up once for all ranks of this process."""
 
-    _known: dict[Module, dict[int, tuple[Place, ...]]] = field(default_factory=dict)
+    _known: dict[Module, dict[int, tuple[CodePlace, ...]]] = field(default_factory=dict)
 
     def of(
         self, contexts: CallContexts, chains: NDArray[np.int64]
@@ -318,7 +318,7 @@ class StackNames:
         *inlined, outer = here
         # The name of a function is that of its beginning: of other addresses it may lack its scope.
         if first and begin and outer.line:
-            outer = Place(function=first[-1].function, file=outer.file, line=outer.line)
+            outer = CodePlace(function=first[-1].function, file=outer.file, line=outer.line)
         else:
             outer = of_function(outer, before, own, begin or offset - 1)
         return tuple(

@@ -6,42 +6,16 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hindmost.harness.loops.code import NOT_THE_PROGRAM
 from hindmost.harness.loops.elf import elf_file
-from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, CodePlace, Module, line_of
 from hindmost.printable import printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A place in code.
-
-    Attributes
-    ----------
-    function : str
-        The innermost, inlined ones too; the module and an address where there is no symbol.
-    file : str
-        Without folders; empty if it is not known.
-    line : int
-        0 if it is not known.
-    symbol : str
-        The function with its parameters.
-    """
-
-    function: str
-    file: str = ""
-    line: int = 0
-    symbol: str = ""
-
-    def __str__(self) -> str:
-        """Write it as ``hydro (hydro.f90:62)``."""
-        return f"{self.function} ({self.file}:{self.line})" if self.line else self.function
-
-
-def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]:
+def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, CodePlace]:
     """Return where the calls of some frames are made.
 
     Parameters
@@ -49,13 +23,13 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
     frames : sequence of int
         Indices of frames.
     """
-    found: dict[int, Place] = {}
+    found: dict[int, CodePlace] = {}
     by_module: dict[int, list[int]] = {}
     for frame in frames:
         module = int(contexts.module[frame])
         if module == PYTHON:
             code = contexts.codes[int(contexts.function[frame])]
-            found[frame] = Place(
+            found[frame] = CodePlace(
                 function=printable(code.function),
                 file=printable(Path(code.file).name),
                 line=line_of(int(contexts.offset[frame])),
@@ -63,7 +37,7 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
         elif module >= 0:
             by_module.setdefault(module, []).append(frame)
         else:
-            found[frame] = Place(function="code without a file")
+            found[frame] = CodePlace(function="code without a file")
     for module, members in by_module.items():
         # A return address lies behind its call, which may be the last instruction of its line.
         addresses = {frame: int(contexts.offset[frame]) - 1 for frame in members}
@@ -71,7 +45,7 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
         own = contexts.modules[module]
         if NOT_THE_PROGRAM.search(own.path):  # what it calls inside is nobody's
             stem = printable(Path(own.path).name.partition(".")[0])
-            found |= {frame: Place(function=stem) for frame in members}
+            found |= {frame: CodePlace(function=stem) for frame in members}
             continue
         wanted = {*addresses.values(), *(max(begin - 1, 0) for begin in begins.values())}
         named = lines_of(own, sorted(wanted))
@@ -82,18 +56,20 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
     return found
 
 
-def of_function(place: Place, before: Sequence[Place], module: Module, address: int) -> Place:
+def of_function(
+    place: CodePlace, before: Sequence[CodePlace], module: Module, address: int
+) -> CodePlace:
     """Return a place; its address alone if its symbol is that of an earlier function.
 
     Parameters
     ----------
-    before : sequence of Place
+    before : sequence of CodePlace
         What lies before its function. Without debug data, a place has the nearest symbol before it
         that the file still has.
     """
     if place.line or not place.symbol or place.symbol != before[0].symbol:
         return place
-    return Place(function=f"{printable(Path(module.path).name)}+{address:#x}")
+    return CodePlace(function=f"{printable(Path(module.path).name)}+{address:#x}")
 
 
 def name_of_loop(
@@ -116,14 +92,14 @@ def name_of_loop(
     if module < 0:
         return "code without a file"
     place = place_of_loop(contexts, frames, function, header)
-    if place.line or "+0x" in place.function:
+    if place.line or place.is_address:
         return str(place)
     return f"{place.function} (+{header - function:#x})"
 
 
 def place_of_loop(
     contexts: CallContexts, frames: Sequence[int], function: int, header: int
-) -> Place:
+) -> CodePlace:
     """Return where a loop of machine code begins.
 
     Its first instruction may be one of a function that the compiler inlined into the loop. The loop
@@ -151,16 +127,16 @@ def place_of_loop(
     return of_function(place, named[before], module, header)
 
 
-def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[Place, ...]]:
+def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[CodePlace, ...]]:
     """Return what is known of virtual addresses in a module, by addr2line of the binutils.
 
     Returns
     -------
-    mapping of int to tuple of Place
+    mapping of int to tuple of CodePlace
         The function of each, the innermost inlined one first.
     """
     name = printable(Path(module.path).name)
-    unknown = {address: (Place(function=f"{name}+{address:#x}"),) for address in addresses}
+    unknown = {address: (CodePlace(function=f"{name}+{address:#x}"),) for address in addresses}
     program = shutil.which("addr2line")
     if program is None or elf_file(module) is None:
         return unknown
@@ -172,7 +148,7 @@ def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[Pla
         )  # fmt: skip
     except OSError:
         return unknown
-    found: dict[int, tuple[Place, ...]] = dict(unknown)
+    found: dict[int, tuple[CodePlace, ...]] = dict(unknown)
     for part in re.split(r"^0x", done.stdout, flags=re.MULTILINE)[1:]:
         address, *lines = part.splitlines()
         named = tuple(map(_place, lines[::2], lines[1::2]))
@@ -181,12 +157,12 @@ def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[Pla
     return found
 
 
-def _place(function: str, where: str) -> Place:
+def _place(function: str, where: str) -> CodePlace:
     """Return a place from two lines of addr2line."""
     file, _, number = where.partition(" (")[0].rpartition(":")
     line = int(number) if number.isdecimal() and not file.startswith("?") else 0
     of_fortran = file.lower().endswith((".f90", ".f", ".f03", ".f08", ".f95"))
-    return Place(
+    return CodePlace(
         function=printable(short(function, of_fortran=of_fortran)),
         file=printable(Path(file).name) if line else "",
         line=line,

@@ -4,7 +4,8 @@
  * Each rank records into memory and writes what it recorded to a raw file of its own when a solve or a
  * loop has ended, outside the recorded time. Nothing is printed: what the waiting process of hindmost
  * has to know is appended to the file "status", a line of fields separated by tabs. */
-#include <ctype.h>
+#include "attach.h"
+
 #include "all_ranks.h"
 #include "attached.h"
 #include "bindings.h"
@@ -25,6 +26,7 @@
 #include "solves.h"
 #include "status.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -257,7 +259,6 @@ static void attach_begin(void) {
     return;
   }
   report_status("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
-  report_tool_behind();
   write_program();
   write_clock();
   peers_in_solves = 1;
@@ -321,14 +322,14 @@ static void report_init(void) {
 
 int MPI_Init(int *argc, char ***argv) {
   report_init();
-  int error = PMPI_Init(argc, argv);
+  int error = NEXT(Init)(argc, argv);
   if (!error) attach_begin();
   return error;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
   report_init();
-  int error = PMPI_Init_thread(argc, argv, required, provided);
+  int error = NEXT(Init_thread)(argc, argv, required, provided);
   is_concurrent = !error && *provided == MPI_THREAD_MULTIPLE;
   if (!error) attach_begin();
   return error;
@@ -337,31 +338,26 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
 #if MPI_VERSION >= 4
 int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
   if (attached.on && !attached.begun && getpid() == attached.pid) report_status("session\t%d", (int)attached.pid);
-  return PMPI_Session_init(info, handler, session);
+  return NEXT(Session_init)(info, handler, session);
 }
 
 #endif
 
 int MPI_Finalize(void) {
   attach_end();
-  return PMPI_Finalize();
+  return NEXT(Finalize)();
 }
 
 int MPI_Abort(MPI_Comm communicator, int code) {
   attach_break(code < 0 ? 1 : code, 0);
-  return PMPI_Abort(communicator, code);
+  return NEXT(Abort)(communicator, code);
 }
 
-static int note_pcontrol(int level) {
+int MPI_Pcontrol(const int level, ...) {
   if (level == 1) hindmost_iteration();
   if (level == 0) hindmost_loop_end();
-#ifdef HINDMOST_LINKED
-  return PMPI_Pcontrol(level);
-#else
-  static int (*real)(const int, ...);
-  if (!real) real = (int (*)(const int, ...))dlsym(RTLD_NEXT, "PMPI_Pcontrol");
-  return real(level);
-#endif
+  in_pcontrol++;
+  const int error = NEXT(Pcontrol)(level);
+  in_pcontrol--;
+  return error;
 }
-
-int MPI_Pcontrol(const int level, ...) { return note_pcontrol(level); }

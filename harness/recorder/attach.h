@@ -1,4 +1,6 @@
-/* `hindmost attach`: calls that the bindings for Fortran pass on. */
+/* `hindmost attach`: calls that the bindings for Fortran, or another tool behind the recorder, pass on. */
 #pragma once
 
-static int note_pcontrol(int level);
+#include "session.h"
+
+static _Thread_local INITIAL_EXEC int in_pcontrol; /* in MPI_Pcontrol, which such a tool calls by its other name */

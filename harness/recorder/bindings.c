@@ -61,6 +61,11 @@ static int from_bindings(const void *address) {
   return 0;
 }
 
+/* With a tool in front, one behind would have its own calls of PMPI taken for the program's: MPI comes next. */
+static __attribute__((noinline)) void *next_of(const char *name) {
+  return dlsym(RTLD_NEXT, tool_in_front ? name : name + 1);
+}
+
 static int is_of_program(const void *address) {
   return tool_in_front ? !lies_in(address, own_code) : from_bindings(address);
 }

@@ -105,6 +105,17 @@ static struct communicator *communicator_of(MPI_Comm c) {
   return last = freed;
 }
 
+/* The rank of this process; negative where others' ranks are of another group. */
+static int own_rank(MPI_Comm c) {
+  struct communicator *entry = c == MPI_COMM_NULL ? NULL : communicator_of(c);
+  int rank = -1;
+  if (entry && entry->own) return entry->own - 1;
+  if (c == MPI_COMM_NULL || PMPI_Comm_rank(c, &rank)) return -1;
+  if (is_inter(c)) rank = -2;
+  if (entry) entry->own = rank + 1;
+  return rank;
+}
+
 /* Numbers a communicator after its parent, and which of its children it is. */
 static void number_communicator(MPI_Comm parent, MPI_Comm child) {
   struct communicator *from = communicator_of(parent), *made;
@@ -121,7 +132,7 @@ static void forget_communicator(MPI_Comm c) {
   uint16_t *world = entry->world;
   entry->handle = MPI_COMM_NULL;
   entry->world = NULL;
-  entry->size = entry->number = entry->children = 0;
+  entry->own = entry->size = entry->number = entry->children = 0;
   entry->uses++;
   free(world);
 }

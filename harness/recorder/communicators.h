@@ -17,12 +17,14 @@ static struct communicator {
   MPI_Comm handle;
   uint32_t used, children;
   uint16_t number, uses; /* uses: how many communicators had this entry before */
+  int32_t own;       /* one more than the rank of this process, -1 between groups; 0: not known yet */
   int32_t size;      /* 0: ranks are not known yet */
   uint16_t *world;   /* by rank of whom messages are sent to */
 } communicators[COMMUNICATORS];
 static int rank_in(MPI_Comm from, int to, MPI_Comm into);
 static int kept_rank(MPI_Comm from, int rank, MPI_Comm into);
 static int is_inter(MPI_Comm c);
+static int own_rank(MPI_Comm c);
 static enum relation relation_of(MPI_Comm one, MPI_Comm other);
 static struct communicator *communicator_of(MPI_Comm c);
 static void number_communicator(MPI_Comm parent, MPI_Comm child);
@@ -31,6 +33,7 @@ static uint32_t message_in(struct communicator *entry, int other, int tag);
 static uint32_t message_elsewhere(MPI_Comm c, int other, int tag);
 void hindmost_world_ranks(MPI_Fint communicator, int size, int32_t rank[]);
 static inline uint32_t message_with(MPI_Comm c, int other, int tag) {
+  if (other == MPI_PROC_NULL) return NO_MESSAGE;
   if (c != MPI_COMM_WORLD || other < 0 || other >= (int)NO_MESSAGE) return message_elsewhere(c, other, tag);
   return (uint32_t)other | ((uint32_t)tag ^ (uint32_t)tag >> 16) << 16;
 }

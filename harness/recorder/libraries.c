@@ -65,23 +65,3 @@ static void refuse_linked_mpi(void) {
   refuse_mpi(COMPILED_FOR, library);
 #endif
 }
-
-#ifdef HINDMOST_LINKED
-static void report_tool_behind(void) {}
-#else
-static void report_tool_behind(void) {
-  static const char *const names[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
-  Dl_info next, lowest;
-  const void *mpi = dlsym(RTLD_NEXT, "PMPI_Init");
-  if (!mpi || !dladdr(mpi, &lowest)) return;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const void *found = dlsym(RTLD_NEXT, names[i]);
-    if (!found || !dladdr(found, &next) || next.dli_fbase == lowest.dli_fbase) continue;
-    const char *slash = strrchr(next.dli_fname, '/');
-    if (!strncmp(slash ? slash + 1 : next.dli_fname, "libmpi", 6)) continue; /* of an MPI in two libraries */
-    report_status("behind\t%d\t%s", (int)attached.pid, next.dli_fname);
-    return;
-  }
-}
-
-#endif

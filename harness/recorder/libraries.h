@@ -1,4 +1,4 @@
-/* The libraries of the process: one MPI, and no tool whose calls go past it. */
+/* The libraries of the process: one MPI. */
 #pragma once
 
 #include <limits.h>
@@ -17,6 +17,3 @@ static void refuse_another_mpi(void);
 
 /* After MPI_Init: nor may it use one for which the recorder that is linked into it was not compiled. */
 static void refuse_linked_mpi(void);
-
-/* Another tool that would have had the program's calls, and now has none. */
-static void report_tool_behind(void);

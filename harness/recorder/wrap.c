@@ -10,6 +10,7 @@
  *   unclassified  files, and the completion of requests that the table does not contain
  *
  * Inside the halo exchange of a PETSc solve everything is halo. */
+#include "bindings.h"
 #include "classify.h"
 #include "communicators.h"
 #include "lock.h"
@@ -29,7 +30,7 @@
     before;                                                                                 \
     unlock_tables();                                                                        \
     int64_t begin_ns = time_for(caller);                                                    \
-    int error = PMPI_##name arguments;                                                      \
+    int error = NEXT(name) arguments;                                                      \
     int64_t end_ns = time_for(caller);                                                      \
     if (!error) {                                                                           \
       lock_tables();                                                                        \
@@ -73,10 +74,8 @@ static inline int prepared_peer(MPI_Comm c, int to) {
 
 /* Whether a message is one of this rank to itself: nobody else is waited for. */
 static inline int own(int recorded, MPI_Comm c, int other) {
-  int rank = -1, inter = 0;
   if (recorded && other >= 0) open_partner = c == MPI_COMM_WORLD ? other : kept_rank(c, other, MPI_COMM_WORLD);
-  if (other < 0 || PMPI_Comm_rank(c, &rank) || rank != other) return 0;
-  return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
+  return other >= 0 && other == own_rank(c) ? OWN : 0;
 }
 
 #define SEND_(name, arguments)                                                               \
@@ -124,7 +123,8 @@ static __attribute__((noinline)) void keep_further(int64_t begin_ns, enum call c
 #define SENDRECV_(name, arguments)                                                                   \
   AROUND(name, arguments, ASK_STATUS(from, rtag);                                                    \
          (flags = own(recorded, c, to) & own(recorded, c, from), count_sent(caller, c, to, n, t)), \
-         if (recorded) keep_further(begin_ns, called, message_with(c, to, tag), SENT | flags);       \
+         if (recorded && to != MPI_PROC_NULL)                                                          \
+           keep_further(begin_ns, called, message_with(c, to, tag), SENT | flags);                    \
          count = of_message(recorded, message_from(c, from, rtag, z), &flags), HALO)
 #define PREADY_(name, arguments) WIN_WAIT_(name, arguments)
 #define NEIGHBOR_COLLECTIVE_(name, arguments) AROUND(name, arguments, count_neighbours(caller, c), NOTHING, HALO)
@@ -298,7 +298,7 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_COMPLETED ? M
     int count = early;                                                                                                   \
     unlock_tables();                                                                                                     \
     int64_t begin_ns = time_for(caller);                                                                                 \
-    int error = PMPI_##name arguments;                                                                                   \
+    int error = NEXT(name) arguments;                                                                                   \
     int64_t end_ns = time_for(caller), complete = error ? 0 : (done);                                                    \
     lock_tables();                                                                                                       \
     count += requests_completed(places, room, complete, which, &late, recorded ? messages : NULL, &received,             \

@@ -10,10 +10,11 @@ context. 0 is a context that is not known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -23,6 +24,50 @@ PYTHON = -1
 """In place of a frame's module: it is a line of Python."""
 NOWHERE = -2
 """In place of a frame's module: code that no file contains, such as that of a JIT compiler."""
+
+
+_PLACE = re.compile(r"(.*) \((.+):(\d+)\)")
+
+
+class CodePlace(NamedTuple):
+    """A place in code: a function, inlined ones too, and the line that ran or made a call.
+
+    Attributes
+    ----------
+    function : str
+        The module and an address where there is no symbol.
+    file : str
+        Without folders; empty if it is not known.
+    line : int
+        0 if it is not known.
+    symbol : str
+        The function with its parameters, where debug data were just read.
+    """
+
+    function: str
+    file: str = ""
+    line: int = 0
+    symbol: str = ""
+
+    def __str__(self) -> str:
+        """Write it as ``flux (flux.f90:210)``, which is how run files have it."""
+        return f"{self.function} ({self.file}:{self.line})" if self.line else self.function
+
+    @classmethod
+    def read(cls, text: str) -> CodePlace:
+        """Return the place that a run file has as a text."""
+        known = _PLACE.fullmatch(text)
+        return cls(known[1], known[2], int(known[3])) if known else cls(text)
+
+    @property
+    def without_line(self) -> str:
+        """What stays the same while other lines are edited: ``flux (flux.f90)``."""
+        return f"{self.function} ({self.file})" if self.file else self.function
+
+    @property
+    def is_address(self) -> bool:
+        """Whether no symbol names it: ``libpetsc.so+0x1f``."""
+        return "+0x" in self.function
 
 
 def line_of(offset: int) -> int:

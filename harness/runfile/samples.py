@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.runfile.contexts import CodePlace
+
 
 class SampleKind(IntEnum):
     """What a thread did when a sample was taken."""
@@ -24,18 +26,6 @@ class SampleKind(IntEnum):
     MPI = 2
     UNKNOWN = 3
     """No function is known."""
-
-
-class CodePlace(NamedTuple):
-    """A place in code: a function, inlined ones too, and the line that ran or made a call."""
-
-    function: str
-    file: str = ""
-    line: int = 0
-
-    def __str__(self) -> str:
-        """Write it as ``flux (flux.f90:210)``."""
-        return f"{self.function} ({self.file}:{self.line})" if self.line else self.function
 
 
 class CodeStack(NamedTuple):

@@ -32,7 +32,6 @@ from hindmost.harness.attach.outcome import (
     read_outcome,
     reports_gone,
     singletons,
-    tool_behind,
 )
 from hindmost.harness.attach.program import (
     PUT_OFF,
@@ -434,8 +433,6 @@ def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int
         warn(reason)
     if not outcome.processes:
         return MissingError.exit_status
-    if outcome.behind:
-        warn(tool_behind(outcome.behind))
     mine = assigned_rank()
     alone = singletons(outcome, Path(ended.words[0]).name, mine)
     if alone:

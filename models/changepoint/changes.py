@@ -149,6 +149,8 @@ class Jump(ChangePoint):
 
     precedents: int
 
+    JSON = f"{ChangePoint.JSON} nights=seen needed"
+
     @property
     def confirmed(self) -> bool:
         """Never: it may still be an outlier."""

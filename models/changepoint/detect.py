@@ -55,6 +55,7 @@ def detect(
     values: ArrayLike,
     *,
     times: ArrayLike | None = None,
+    day: float = 1.0,
     nights: Labels | None = None,
     confirmed: ArrayLike = (),
     smaller_is_better: bool = True,
@@ -67,8 +68,10 @@ def detect(
     ----------
     values : float array, shape (observation,), seconds
         Positive, in the order of time.
-    times : float array, shape (observation,), days, optional
+    times : float array, shape (observation,), optional
         Ascending; they date the results, and define the recent days.
+    day : float
+        A day in the unit of the times.
     nights : sequence, shape (observation,), optional
         Labels: all runs of a night count as one night for minimum lengths and for confirmation,
         but changes may lie between them. By default, every observation is a night.
@@ -91,4 +94,4 @@ def detect(
     for name in settings.keys() - known.keys():
         raise UsageError(f"The {method} method has no setting {name!r}; {choose(known)}.")
     found = chosen(method)(check(values, times, nights, confirmed), **settings)
-    return found if smaller_is_better else replace(found, smaller_is_better=False)
+    return replace(found, smaller_is_better=smaller_is_better, day=day)

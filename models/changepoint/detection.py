@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hindmost.models.changepoint.changes import (
     ChangePoint,
@@ -57,6 +56,8 @@ class Detection:
         Whether a rise is for the worse, as of times.
     times : tuple of float
         The given times, or the indices.
+    day : float
+        A day in the unit of the times.
     changes : tuple of ChangePoint
     regimes : tuple of Regime
     outliers : tuple of OutlierRun
@@ -76,6 +77,7 @@ class Detection:
     observations: int
     smaller_is_better: bool = True
     times: tuple[float, ...]
+    day: float = 1.0
     changes: tuple[ChangePoint, ...] = ()
     regimes: tuple[Regime, ...] = ()
     outliers: tuple[OutlierRun, ...] = ()
@@ -123,9 +125,9 @@ class Detection:
         Parameters
         ----------
         last : float
-            Days, in the unit of the times; or observations, where no times were given.
+            Days; or observations, where no times were given.
         """
-        return Verdicts(detection=self).status(self.times[-1] - last)
+        return Verdicts(detection=self).status(self.times[-1] - last * self.day)
 
     def explain(self) -> str:
         """Return all findings in words, one a line."""
@@ -162,16 +164,13 @@ def newest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 class Verdicts:
     """The verdicts on the findings in a series.
 
-    Times (``since``) are in the unit of `times`. A subclass with acknowledgements, or with another
-    unit of time, overrides `is_known`, `times` and `DAY`.
+    Times (``since``) are in the unit of `times`. A subclass with acknowledgements overrides
+    `is_known`.
 
     Attributes
     ----------
     detection : Detection
     """
-
-    DAY: ClassVar[float] = 1.0
-    """A day in the unit of the times."""
 
     detection: Detection
 
@@ -230,7 +229,7 @@ class Verdicts:
         first = sum(self.times[change.index] <= since for change in changes)
         if 0 < first < len(changes):
             before, after = changes[first - 1], changes[first]
-            soon = self.times[after.index] - self.times[before.index] <= RECENT * self.DAY
+            soon = self.times[after.index] - self.times[before.index] <= RECENT * self.detection.day
             if soon and not self.is_worse(after) and self.is_open(before):
                 first -= 1
         others: list[Finding] = [*self.detection.trends]
@@ -245,7 +244,7 @@ class Verdicts:
 
         A series given up has none.
         """
-        if self.is_silent(since - SILENT_DAYS * self.DAY):
+        if self.is_silent(since - SILENT_DAYS * self.detection.day):
             return ()
         recent = self.recent(since)
         older = (finding for finding in self.detection.findings if finding not in recent)

@@ -21,7 +21,7 @@ class CheckedSeries:
     Attributes
     ----------
     logs : float64 array, shape (observation,)
-    times : float64 array, shape (observation,), days
+    times : float64 array, shape (observation,)
         Or the indices, where no times were given.
     day : int64 array, shape (observation,)
         Number of the night: its runs share it.
@@ -63,7 +63,7 @@ def check(
     Parameters
     ----------
     values : float array, shape (observation,), seconds
-    times : float array, shape (observation,), days, optional
+    times : float array, shape (observation,), optional
         Ascending.
     nights : sequence, shape (observation,), optional
         All runs of a label are one night, but changes may lie between them.

@@ -28,8 +28,9 @@ def write_model(
     ]
     if constant or not parts:
         parts.insert(0, (constant, number(constant)))
-    text = "".join(f" {'-' if value < 0.0 else '+'} {part}" for value, part in parts)
-    return text.removeprefix(" + ").replace(" - ", "-", text.startswith(" - "))
+    (first, text), *others = parts
+    signed = (f" {'-' if value < 0.0 else '+'} {part}" for value, part in others)
+    return f"{'-' if first < 0.0 else ''}{text}{''.join(signed)}"
 
 
 def number(value: float) -> str:

@@ -29,11 +29,10 @@ import numpy as np
 
 from hindmost.analysis.fits.detours import RunDetours
 from hindmost.analysis.fits.study import FittedRun
+from hindmost.analysis.history.change_groups import NightChange
 from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.history.history_json import (
     Failure,
-    OpenChange,
-    OpenDrift,
     RefusedSeries,
     SeriesEntry,
     SilentCase,
@@ -137,7 +136,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "least_change_percent": float,
         "settings": dict[str, Any],
         "false_discovery_rate": float,
-        "open": list[OpenChange | OpenDrift],
+        "open": list[NightChange],
         "silent_cases": list[SilentCase],
         "silent_machines": dict[str, str],
         "series": list[SeriesEntry],
@@ -257,15 +256,21 @@ def form_of(kind: Any) -> Any:
     return kind if members_of(kind) is None and not json_keys(kind) else merged([kind])
 
 
-def merged(kinds: Sequence[Any]) -> Any:
-    """Return the typed dictionary of records of which one stands in a place."""
+def members_of_one(kinds: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the types of the keys of records of which one stands in a place; see `members_of`."""
     found = [members_of(kind) for kind in kinds]
     every = [each for each in found if each is not None]
     if len(every) < len(found):
+        return None
+    keys = dict.fromkeys(key for each in every for key in each)
+    return {key: union(each.get(key, UNSET) for each in every) for key in keys}
+
+
+def merged(kinds: Sequence[Any]) -> Any:
+    """Return the typed dictionary of records of which one stands in a place."""
+    types = members_of_one(kinds)
+    if types is None:
         return dict[str, Any]
-    types: dict[str, Any] = {}
-    for key in dict.fromkeys(key for each in every for key in each):
-        types[key] = union(each.get(key, UNSET) for each in every)
     first = kinds[0]
     return typed_dictionary(first.__name__, first.__doc__ or "", types, first.__module__)
 
@@ -283,11 +288,12 @@ def members_of(kind: Any) -> dict[str, Any] | None:
         if key:
             types[key] = found | None if nullable else found
             continue
-        (part,) = (part for part in parts_of(found) if part is not type(None))
-        inside = members_of(part)
+        parts = [part for part in parts_of(found) if part is not type(None)]
+        inside = members_of_one(parts)
         if inside is None:
             return None
-        types |= inside if part is found else {name: k | UNSET for name, k in inside.items()}
+        always = len(parts) == len(parts_of(found))
+        types |= inside if always else {name: k | UNSET for name, k in inside.items()}
     return types
 
 

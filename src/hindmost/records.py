@@ -83,12 +83,17 @@ class RecordError(DataError):
         """Return the error as the surrounding record sees it."""
         return RecordError(self.why, *path, *self.path, found=self.found)
 
-    def __str__(self) -> str:
-        """Say where, what and why, as one sentence."""
+    @property
+    def problem(self) -> str:
+        """Where and what it is, without the rule."""
         states = {id(ABSENT): "missing", id(UNKNOWN): "unknown"}
         what = states.get(id(self.found)) or shown(self.found)
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
-        return f"{one_line(where.removeprefix('.')) or 'the whole'} is {what}; {self.why}."
+        return f"{one_line(where.removeprefix('.')) or 'the whole'} is {what}"
+
+    def __str__(self) -> str:
+        """Say where, what and why, as one sentence."""
+        return f"{self.problem}; {self.why}."
 
 
 def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: bool = False) -> T:

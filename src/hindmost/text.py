@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+NEAR_1 = 0.02
+"""Ratios as near to 1 have three decimals."""
 HUGE = 1e6
 """From here on percents have an exponent."""
 MAX_PLAIN = 1e12
@@ -253,23 +255,24 @@ def signed_percent(
     One of over 1000 % is a factor: ``x17.6``.
     """
     if MUCH <= share < math.inf:
-        ends = " to ".join(f"x{_factor(end)}" for end in interval or ())
-        return f"x{_factor(share)}{f' ({ends})' if ends else ''}"
+        ends = " to ".join(f"x{factor(1.0 + end)}" for end in interval or ())
+        return f"x{factor(1.0 + share)}{f' ({ends})' if ends else ''}"
     ends = " to ".join(_percent(end, decimals, "+") for end in interval or ())
     return f"{_percent(share, decimals, '+')} %{f' ({ends} %)' if ends else ''}"
 
 
 def difference(share: float) -> str:
     """Write by how much values differ: ``34 %``, or ``a factor of 17.6`` from 1000 % on."""
-    return f"a factor of {_factor(share)}" if MUCH <= share < math.inf else percent(share, 0)
+    return f"a factor of {factor(1.0 + share)}" if MUCH <= share < math.inf else percent(share, 0)
 
 
-def _factor(share: float) -> str:
-    """Return the factor of a relative change."""
-    value = 1.0 + share
-    if 99.95 <= value < HUGE:
-        return f"{value:,.0f}"
-    return f"{value:{'.3g' if value >= HUGE else '#.3g'}}"
+def factor(ratio: float) -> str:
+    """Write how many times as much: ``1.17``, ``8,260``; in three decimals within 2 % of 1."""
+    if 99.95 <= ratio < HUGE:
+        return f"{ratio:,.0f}"
+    if round(abs(ratio - 1.0), 4) <= NEAR_1:
+        return f"{ratio:.3f}"
+    return f"{ratio:{'.3g' if ratio >= HUGE else '#.3g'}}"
 
 
 def _percent(share: float, decimals: int | None, sign: str) -> str:

@@ -45,11 +45,18 @@ def told(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, An
     return answer
 
 
-def scaled(folder: Path, header: Header, unknowns: dict[int, int]) -> Path:
-    """Write a run on every number of ranks, of so many unknowns; single ones wait for nobody."""
+def scaled(
+    folder: Path, header: Header, unknowns: dict[int, int], without_core: float = 0.0
+) -> Path:
+    """Write a run on every number of ranks, of so many unknowns; single ones wait for nobody.
+
+    On several ranks, a share of the time is without a core.
+    """
     folder.mkdir(exist_ok=True)
     for ranks, size in unknowns.items():
         values = run_values(iterations=40, ranks=ranks, restart=10, seed=ranks)
+        share = without_core if ranks > 1 else 0.0
+        values["core_wait"] = share * np.asarray(values["solve_time"])
         spec = {**header.spec, "unknowns": size}
         write_whole(folder, replace(header, ranks=ranks, spec=spec), values)
     return folder
@@ -172,6 +179,19 @@ def test_strong_and_weak_scaling_are_told_apart(
     # Every rank works as long on any number of ranks: all together do twice as much on two.
     assert strong["columns"][1]["computation"] == pytest.approx(0.5, rel=0.05)
     assert weak["columns"][2]["computation"] == pytest.approx(1.0, rel=0.05)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_the_work_of_all_ranks_is_without_the_time_without_a_core(
+    tmp_path: Path, header: Header, share: float
+) -> None:
+    folder = scaled(tmp_path, header, {1: 300, 4: 300}, without_core=share)
+    [kernel] = efficiencies_over_ranks([hindmost.open(path) for path in folder.glob("*.h5")])
+    column = kernel.columns[1]
+    assert column.scaling is not None
+    grown = 1.0 / column.scaling.computation
+    assert kernel.work_ratio(column) == pytest.approx((1.0 - share) * grown, rel=1e-9)
+    assert kernel.work_ratio(kernel.columns[0]) == pytest.approx(1.0)
 
 
 def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header: Header) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.terms import compiled_stub, start
+from benchmarks.terms import start
 from numpy.typing import NDArray
 
 import hindmost
@@ -17,14 +17,11 @@ from hindmost.harness.recorder.library import FOLDED, RECORD
 from hindmost.harness.runfile.bodies import SUMMED
 from hindmost.harness.runfile.reader import Run
 
+pytestmark = pytest.mark.xdist_group("stub")
+
 CALLS = 20
 BUDGET = 1 << 20
 BYTES_OF_RECORD = RECORD.itemsize + 4
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled_stub(tmp_path_factory.mktemp("stub"), "-O0")
 
 
 def recorded(stub: Path, folder: Path, how: str, *, all_calls: bool = False, at: str = "") -> Path:

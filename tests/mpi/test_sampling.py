@@ -123,7 +123,7 @@ def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path:
     assert (names[slow.region], slow.thread) == ("share", 1)
     assert slow.times == pytest.approx(TIMES, rel=0.5)
     line = line_in(samples, region, 1, int(teams[1].threads[1]), slow.region)
-    assert line == f"heavy (sampled.c:{line_of('HEAVY')})"
+    assert str(line) == f"heavy (sampled.c:{line_of('HEAVY')})"
     assert teams[1].efficiency < 0.7
 
 

@@ -12,6 +12,7 @@ from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.changes import Finding, more_and_less
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, UNKNOWN, WARN
+from hindmost.text import factor
 
 SECTIONS = "history/page/sections.html"
 KNOWN = "known"
@@ -50,9 +51,9 @@ def address_of(name: SeriesName) -> str:
 
 def factor_words(judged: JudgedSeries, before: float, after: float) -> str:
     """Write a change as a factor: ``1.17x slower``, or ``larger`` if it is not a time."""
-    factor = max(before, after) / min(before, after)
+    ratio = max(before, after) / min(before, after)
     pair = more_and_less(judged.series.unit)
-    return f"{factor:.3g}x {pair[0] if after > before else pair[1]}"
+    return f"{factor(ratio)}x {pair[0] if after > before else pair[1]}"
 
 
 def badge_html(badge: str) -> Markup:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hindmost.analysis.history.change_groups import (
-    SeriesChange,
+    ChangeGroup,
+    NightChange,
     group_changes,
     open_before,
 )
-from hindmost.analysis.history.change_sentences import change_words
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
@@ -23,10 +24,9 @@ from hindmost.analysis.history.headline import (
 )
 from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import named, signed, worse_noun
-from hindmost.analysis.readers.formats.run_history import LONGEST, MEAN
+from hindmost.analysis.history.terms import named, worse_noun
 from hindmost.analysis.runs.finding import MAX_SHOWN
-from hindmost.analysis.show.facts import Certainty, Link, Stated
+from hindmost.analysis.show.facts import Link
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
@@ -54,14 +54,14 @@ def leading_charts(study: HistoryStudy) -> list[Widget]:
     ]
 
 
-def worst_of(recent: Sequence[SeriesChange]) -> list[SeriesChange]:
+def worst_of(recent: Sequence[NightChange]) -> list[NightChange]:
     """Return the confirmed changes for the worse; without any, those seen and the drifts."""
     return [each for each in recent if each.badge == FAIL] or [
         each for each in recent if each.judged.is_open(each.change)
     ]
 
 
-def most_costly(recent: Sequence[SeriesChange]) -> SeriesChange | None:
+def most_costly(recent: Sequence[NightChange]) -> NightChange | None:
     """Return the change for the worse that costs most: in seconds, where some are times."""
     worst = [each for each in worst_of(recent) if each.open]
     timed = [each for each in worst if each.judged.series.unit == "s"]
@@ -94,7 +94,7 @@ def worst_change(study: HistoryStudy) -> str:
     seen = isinstance(change, ChangePoint) and not change.confirmed
     name, cause = worst.judged.series.name, worst.cause
     subject, why = named(name), "" if cause is None else f"; cause: {cause.text}"
-    if cause is not None and cause.subject and name.timer.endswith((LONGEST, MEAN)):
+    if cause is not None and cause.own and cause.subject:
         # A stretch has its name by its place, which the cause says with lines.
         subject, why = capital(cause.subject), ""
     return (
@@ -132,10 +132,10 @@ def judge_nights(study: HistoryStudy) -> Judgement:
     return Judgement(grade="fair", text=f"The data are usable with care. {first}{left}.")
 
 
-def history_conclusions(study: HistoryStudy) -> list[Stated]:
+def history_conclusions(study: HistoryStudy) -> list[NightChange]:
     """Return the changes of the last days, those of the highest timers only."""
     return [
-        of_change(finding, group.commits, study.since)
+        with_links(finding, group, study.since)
         for group in group_changes(study)
         for finding in group.findings
     ]
@@ -154,35 +154,16 @@ def no_change(study: HistoryStudy) -> str:
     return f"{'. '.join(words)}."
 
 
-def of_change(finding: SeriesChange, commits: str, since: float) -> Stated:
-    """Return what a change costs."""
+def with_links(finding: NightChange, group: ChangeGroup, since: float) -> NightChange:
+    """Return a change as the page has it: with its verdict, its commits and its chart."""
     judged, change = finding.judged, finding.change
-    series, delta = judged.series, change.after - change.before
-    certainty, seen = Certainty.MEASURED, "drift"
+    seen = "drift"
     if isinstance(change, ChangePoint):
-        seen = "confirmed"
-        if not change.confirmed:
-            certainty = Certainty.OPEN
-            seen = f"seen, not confirmed: {change.progress}"
+        seen = "confirmed" if change.confirmed else f"seen, not confirmed: {change.progress}"
     badge = change_badge(judged, change, since)
-    return Stated(
-        quantity=named(series.name),
-        text=f"{change_words(finding)}."
-        f"{f' Cause: {finding.cause.text}.' if finding.cause is not None else ''}",
-        remedy=commits_to_inspect(commits),
-        cost_s=delta if series.unit == "s" else 0.0,
-        share=change.effect,
-        relative=True,
-        amount=signed(delta, series.unit),
-        certainty=certainty,
+    return replace(
+        finding,
+        remedy=f"Commits to inspect: {group.commits}." if group.commits else "",
         basis=f"verdict {badge}; {p_words(change.p_anywhere, 1)}; {seen}",
-        links=(Link(anchor=address_of(series.name), text="The series"),),
+        links=(Link(anchor=address_of(judged.series.name), text="The series"),),
     )
-
-
-def commits_to_inspect(commits: str) -> str:
-    """Say which commits to inspect: of a range, those after its first one, as git means it."""
-    first, two_dots, _ = commits.partition("..")
-    if not commits:
-        return ""
-    return f"Commits to inspect: {commits}{f' (after {first})' if two_dots else ''}."

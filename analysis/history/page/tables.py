@@ -8,7 +8,7 @@ from itertools import islice
 
 from hindmost.analysis.history.change_groups import (
     ChangeGroup,
-    SeriesChange,
+    NightChange,
     group_changes,
     open_before,
 )
@@ -154,16 +154,16 @@ def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = T
 
 
 def change_rows(
-    finding: SeriesChange, since: float, within: Sequence[SeriesChange] = ()
+    finding: NightChange, since: float, within: Sequence[NightChange] = ()
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a change and of those of its parts.
 
     Parameters
     ----------
-    finding : SeriesChange
+    finding : NightChange
     since : float
         Changes after it are recent.
-    within : sequence of SeriesChange
+    within : sequence of NightChange
         Those that it is a part of, the nearest last.
     """
     judged, change = finding.judged, finding.change

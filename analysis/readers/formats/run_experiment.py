@@ -145,7 +145,7 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
         }
         for place, (at, part) in enumerate(zip(places, parts, strict=True)):
             words = [f"{named[size][place]} {WORDS[size]}" for size in sizes]
-            words += [f"{key} {part[key]}" if key in part else f"no {key}" for key in varying]
+            words += [f"{key} {part[key]}" if key in part else f"without {key}" for key in varying]
             titles[at] = ", ".join([base, *words])
     return titles, list(numbers)
 

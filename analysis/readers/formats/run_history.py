@@ -14,7 +14,7 @@ the run, and the version of PETSc. An incomplete run is a failed one.
 from __future__ import annotations
 
 import math
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.dates import seconds_since_1970
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT, recognises
-from hindmost.analysis.readers.history import Circumstances
+from hindmost.analysis.readers.history import Circumstances, StretchTimers
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
 from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
@@ -41,6 +41,8 @@ from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.read import incomplete
 from hindmost.analysis.runs.stretches import stretches_of
+from hindmost.analysis.runs.summary import mpi_name
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.text import counted
@@ -56,7 +58,6 @@ BATCHES = 10
 FEWEST_IN_BATCH = 4
 OF_MACHINE_NOW = ("host", "cpu_model", "kernel", "governor", "clock_source", "smt_active")
 """Parts of the environment that say on what a run was."""
-_LINE = re.compile(r":\d+\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +94,14 @@ def parts_of(run: Run) -> RunParts:
     whole_s = sum(float(each.work_s.sum()) for each in stretches)
     chosen = [each for each in stretches if each.work_s.sum() >= WORTH_SAYING * whole_s]
     chosen.sort(key=str)
+    known = Counter[str]()
     parts = RunParts(names=[], places=[], longest_s=[], mean_s=[], ranks=[], beyond_s=0.0)
     quick_s = 0.0
     for each in chosen:
         work_s = each.quickest.typical_s
-        name, rank = _LINE.sub(")", str(each)), int(work_s.argmax())
-        again = sum(other.partition(" #")[0] == name for other in parts.names)
-        parts.names.append(f"{name} #{again + 1}" if again else name)
+        name, rank = each.without_lines, int(work_s.argmax())
+        known[name] += 1
+        parts.names.append(f"{name} #{known[name]}" if known[name] > 1 else name)
         parts.places.append(str(each))
         parts.longest_s.append(float(work_s[rank]))
         parts.mean_s.append(float(work_s.mean()))
@@ -143,9 +145,9 @@ def circumstances_of(run: Run, parts: RunParts) -> Circumstances:
     packages = header.environment.get("packages")
     loop = given.pop("loop", "")
     asked = ("workload", "solver", "ranks", "origin")
-    question = [*(given.pop(name, "") for name in asked), _LINE.sub(")", loop)]
+    question = [*(given.pop(name, "") for name in asked), CodePlace.read(loop).without_line]
     measured = ("iterations", *OF_MACHINE, *STRUCTURE)
-    software = {"MPI": header.mpi_library, "Python": header.environment.get("python")}
+    software = {"MPI": mpi_name(header.mpi_library), "Python": header.environment.get("python")}
     software |= {"PETSc": header.environment.get("petsc")}
     software |= packages if isinstance(packages, dict) else {}
     known = machine if isinstance(machine, dict) else {}
@@ -160,13 +162,11 @@ def circumstances_of(run: Run, parts: RunParts) -> Circumstances:
         iterations=header.iterations,
         ranks=header.ranks,
         load=_load(known),
-        longest={
-            work_of(name, LONGEST): rank
-            for name, rank in zip(parts.names, parts.ranks, strict=True)
-        },
-        places={
-            work_of(name, LONGEST): place
-            for name, place in zip(parts.names, parts.places, strict=True)
+        stretches={
+            work_of(name, LONGEST): StretchTimers(
+                mean=work_of(name, MEAN), place=place, longest=rank
+            )
+            for name, place, rank in zip(parts.names, parts.places, parts.ranks, strict=True)
         },
     )
 

@@ -356,7 +356,7 @@ def over_ranks(series: RankSeries, name: str = "") -> KernelEfficiencies:
     works = [work_of(series.kind, each) for each in middle]
     return KernelEfficiencies(
         title=title_of(series.kind, [each.run for each in middle])
-        + (f": {name}" if name and not name.startswith(series.kind) else ""),
+        + (f": {name}" if name not in ("", series.kind) else ""),
         kind=series.kind,
         name=name,
         assumed=series.assumed,

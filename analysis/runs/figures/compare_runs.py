@@ -34,6 +34,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
 SEEN = "mpi_seen"
+COUNTED = {"unknowns": "unknown", "ranks": "rank", "iterations": "iteration"}
 """Part of a configuration that needs words only where MPI was not seen."""
 WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
 """Parts of a configuration that need no words where the solver is named."""
@@ -151,8 +152,8 @@ def words_for(key: str, value: str | None) -> str:
         return "MPI not seen"
     if key == "restart" and value == "0":
         return ""
-    if key in ("unknowns", "ranks", "iterations") and value.isdigit():
-        return counted(int(value), key.removesuffix("s"))
+    if key in COUNTED and value.isdigit():
+        return counted(int(value), COUNTED[key])
     if key in (OWN_SOLVER, LOOP):
         return value
     return f"restart {value}" if key == "restart" else part_words(key, value)

@@ -27,7 +27,7 @@ from hindmost.analysis.runs.figures.times import (
 from hindmost.analysis.runs.model_input import MAX_IN_MEMORY, solve_times
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.remedies import Need, remedy
-from hindmost.analysis.runs.stretches import stretches_of
+from hindmost.analysis.runs.stretches import CallPlace, stretches_of
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Quantity, Series, noted
 from hindmost.analysis.show.heat_map import HeatMap, bodies_in_column, heat_map, maxima
@@ -236,7 +236,7 @@ def make_code(run: Run, choice: FigureChoice) -> Chart:
         )
     parts: dict[str, NDArray[np.float64]] = {}
     for each in stretches:
-        after, before = (line_of(end) for end in (each.after, each.before))
+        after, before = map(line_of, each.ends)
         for name, times in (
             (f"work, {after} to {before}", each.work_s),
             (f"wait in {before}", each.wait_s),
@@ -248,9 +248,9 @@ def make_code(run: Run, choice: FigureChoice) -> Chart:
     return stacked_shares(shown, title=title_of(run), marks=first_ranks(hosts_of_all(run)))
 
 
-def line_of(place: str) -> str:
-    """Return the file and line of ``exchange in step (step.c:62)``; all of it without any."""
-    return place.removesuffix(")").rpartition(" (")[2]
+def line_of(end: CallPlace) -> str:
+    """Return the file and line of a call; all that is known of it without any."""
+    return f"{end.place.file}:{end.place.line}" if end.place.line else str(end)
 
 
 def make_activities(run: Run, choice: FigureChoice) -> Chart:

@@ -17,7 +17,7 @@ from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.format import CaseResult, Session
 from hindmost.analysis.readers.formats.run_history import DISTURBANCES, LONGEST, MEAN
 from hindmost.analysis.readers.gather_history import HistoryGathering
-from hindmost.analysis.readers.history import Circumstances, History
+from hindmost.analysis.readers.history import Circumstances, History, StretchTimers
 from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.show.html_renderer import page_html
 
@@ -38,8 +38,12 @@ def result(number: int, noise: float) -> CaseResult:
         software={"MPI": "4.1"},
         iterations=ITERATIONS,
         ranks=RANKS,
-        longest={f"work {name}{LONGEST}": number % RANKS for name in WORK_S},
-        places={f"work {name}{LONGEST}": f"{name} (heat.c:40)" for name in WORK_S},
+        stretches={
+            f"work {name}{LONGEST}": StretchTimers(
+                mean=f"work {name}{MEAN}", place=f"{name} (heat.c:40)", longest=number % RANKS
+            )
+            for name in WORK_S
+        },
     )
     session = Session(
         machine="blake",
@@ -89,13 +93,17 @@ def longer(parts: Mapping[str, float], **circumstances: object) -> Night:
 
 
 STRETCH = "work between b and a"
-PLACE = f"work {'between b and a'}{LONGEST}"
+BY_RANK_3 = {
+    STRETCH + LONGEST: StretchTimers(
+        mean=STRETCH + MEAN, place="between b and a (heat.c:40)", longest=3
+    )
+}
 OTHERS = {"solve": 0.2, "halo": 1.5e-3}
 
 
 def test_work_of_one_rank() -> None:
     own = {STRETCH + LONGEST: 2e-3, STRETCH + MEAN: 0.5e-3}
-    found = cause(longer({**OTHERS, **own}, longest={PLACE: 3}))
+    found = cause(longer({**OTHERS, **own}, stretches=BY_RANK_3))
     assert (found.kind, found.rank) == (CauseKind.RANK, 3)
     assert found.place == "between b and a (heat.c:40)"
     assert found.share == pytest.approx(1.0, abs=0.02)
@@ -195,7 +203,7 @@ def test_what_differs_on_some_nights_only_explains_nothing() -> None:
 def test_the_circumstances_stay_in_the_state(tmp_path: Path) -> None:
     """A change is explained alike from all nights, and night by night with a state."""
     own = {STRETCH + LONGEST: 2e-3, STRETCH + MEAN: 0.5e-3}
-    changed = longer({"solve": 0.2, **own}, machine={"host": "green"}, longest={PLACE: 3})
+    changed = longer({"solve": 0.2, **own}, machine={"host": "green"}, stretches=BY_RANK_3)
     path = tmp_path / "state"
     for nights in (range(20), *(range(at, at + 1) for at in range(20, NIGHTS))):
         study = judge_history(history(changed, nights), state=read_state(path))
@@ -232,7 +240,7 @@ def test_runs_on_hosts_in_turn_are_one_series() -> None:
 
 def test_the_page_has_states_and_causes_in_words(tmp_path: Path) -> None:
     own = {STRETCH + LONGEST: 2e-3, STRETCH + MEAN: 0.5e-3}
-    changed = longer({"solve": 0.2, **own}, longest={PLACE: 3})
+    changed = longer({"solve": 0.2, **own}, stretches=BY_RANK_3)
     path = tmp_path / "state"
     for nights in (range(AT + 1), *(range(at, at + 1) for at in range(AT + 1, NIGHTS))):
         study = judge_history(history(changed, nights), state=read_state(path))

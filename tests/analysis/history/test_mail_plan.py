@@ -279,9 +279,7 @@ def refuted(folder: Path) -> tuple[HistoryStudy, MailRecord, float]:
     study = judge_history(read_history(paths))
     (judged,) = study.judged
     name, at = judged.series.name, float(judged.times[STEP])
-    event = Event(
-        kind=WITHDRAWN, time=at / DAY, changed=at / DAY, effect=0.25, reason="it is noise"
-    )
+    event = Event(kind=WITHDRAWN, time=at, changed=at, effect=0.25, reason="it is noise")
     item = MailedItem(
         kind="change",
         name=name,
@@ -323,7 +321,7 @@ def test_what_was_found_again_or_moved_is_not_withdrawn(tmp_path: Path, kind: Ev
     study, record, now = refuted(tmp_path / "nights")
     (judged,) = study.judged
     (withdrawn,) = judged.log
-    moved = withdrawn.changed + 30.0 if kind == "moved" else withdrawn.changed
+    moved = withdrawn.changed + 30 * DAY if kind == "moved" else withdrawn.changed
     later = replace(withdrawn, kind=kind, changed=moved, was=withdrawn.changed, reason="")
     again = replace(judged, log=(withdrawn, later))
     assert plan_mail(study, record, now).withdrawn

@@ -22,7 +22,7 @@ from tests.analysis.history.planted import (
 
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.state import HistoryState
-from hindmost.analysis.history.state_file import FIRST_VERSION, VERSION, read_state, write_state
+from hindmost.analysis.history.state_file import VERSION, read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.history import FailedRun, NightlySeries
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError, UsageError
@@ -127,7 +127,7 @@ def test_a_late_night_moves_the_places_of_what_was_told(tmp_path: Path) -> None:
     first = after(gap, path)
     assert first.judged[0].detection.changes[0].index == STEP - 1
     study = after(full, path)
-    assert study.judged[0].log[0].changed * 86400.0 == full.times[STEP]
+    assert study.judged[0].log[0].changed == full.times[STEP]
     assert [event.kind for event in study.judged[0].log] == ["seen", "confirmed"]
 
 
@@ -185,7 +185,7 @@ def test_states_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
         path.write_bytes(wrong.encode("utf-8", "surrogateescape"))
         with pytest.raises(DamagedFileError, match=str(path)):
             read_state(path)
-    for version, words in ((VERSION + 1, "reads up to"), (FIRST_VERSION - 1, "name a new file")):
+    for version, words in ((VERSION + 1, "reads up to"), (VERSION - 1, "name a new file")):
         path.write_text(json.dumps({**record, "version": version}))
         with pytest.raises(UnknownSchemaError, match=f"version {version}.*{words}"):
             read_state(path)

@@ -21,7 +21,7 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.change_groups import SeriesChange, group_changes
+from hindmost.analysis.history.change_groups import NightChange, group_changes
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.page.tables import summary
@@ -49,7 +49,7 @@ def test_a_planted_slowdown_fails() -> None:
     (change,) = slow.detection.changes
     assert slow.labels[change.index] == day(STEP)
     assert change.effect_interval[0] < 0.2 < change.effect_interval[1]
-    assert SeriesChange(judged=slow, change=change).commits == [
+    assert NightChange.of(study, slow, change).commits == [
         f"Albany a{STEP - 1:03d}, Trilinos t0",
         f"Albany a{STEP:03d}, Trilinos t0",
     ]

@@ -125,6 +125,16 @@ def lines_of(program: AttachedProgram) -> str:
     return "\n".join(program.lines()).replace("\n      ", " ")
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_the_time_of_one_rank_is_work_and_what_it_had_no_core_for(write: Any, share: float) -> None:
+    solve_s = BODIES * 60e-6 + 80e-6
+    run = write((60.0,), 0.0, values={"core_wait": np.array([share * solve_s])})
+    _, text = story(run)
+    (line,) = re.findall(r"over all ranks: (.*?)\.", " ".join(text.split()))
+    assert ("40 % time without a core" in line) == bool(share)
+    assert sum(map(int, re.findall(r"(\d+) %", line))) in (99, 100, 101)
+
+
 def test_how_many_solves_and_where_their_time_goes(write: Any) -> None:
     found, text = story(write())
     time_s = BODIES * 60e-6 + 80e-6

@@ -17,8 +17,9 @@ from hindmost.analysis.runs.threads import other_threads
 from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import text
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
-from hindmost.harness.runfile.samples import CodePlace, CodeStack, RankSamples, variables_of
+from hindmost.harness.runfile.samples import CodeStack, RankSamples, variables_of
 
 AFTER_EXCHANGE = (1, 2)
 """Contexts of the exchange, which the extra work follows."""

@@ -25,6 +25,7 @@ from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.run_facts import facts_of, growing_work
 from hindmost.analysis.runs.straggler import verdict_of
 from hindmost.analysis.runs.stretches import (
+    CallPlace,
     growth_of_work,
     parting,
     place_of_extra,
@@ -38,7 +39,7 @@ from hindmost.cli import main
 from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.contexts import CallContexts, Module
+from hindmost.harness.runfile.contexts import CallContexts, CodePlace, Module
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
@@ -224,7 +225,8 @@ def test_a_call_says_for_whom_the_others_wait(tmp_path: Path, own_header: Header
 
 def test_an_iteration_with_one_call_has_one_stretch(tmp_path: Path, own_header: Header) -> None:
     run = run_of(tmp_path, own_header, np.full((BODIES, RANKS, 2), 1e-3))
-    one = replace(stretches_of(run)[0], after="step (a.c:20)", before="step (a.c:20)")
+    call = CallPlace(CodePlace("step", "a.c", 20))
+    one = replace(stretches_of(run)[0], ends=(call, call))
     assert str(one) == "between step (a.c:20) and the next time there"
 
 
@@ -366,8 +368,13 @@ def own_header(header: Header) -> Header:
 def test_a_place_is_the_line_of_the_program_that_calls_code_without_lines() -> None:
     line, begin, end = "step (a.py:9)", "VecScatterBegin", "VecScatterEnd"
     own, theirs = (line, "p.so+0x1", begin, "q.so+0x5"), (line, "p.so+0x2", end, "q.so+0x5")
-    assert parting(own, theirs) == (f"{begin} in {line}", f"{end} in {line}")
-    assert parting(own, (*own[:3], "q.so+0x9")) == (f"{begin} in {line}",) * 2
-    assert parting((line,), (line,)) == (line, line)
-    assert parting(("main", "q.so+0x5"), ("main", "q.so+0x9")) == ("main", "main")
-    assert parting(("q.so+0x5",), ("q.so+0x9",)) == ("q.so+0x5", "q.so+0x9")
+
+    def parted(own: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(str, parting(*([*map(CodePlace.read, each)] for each in (own, theirs)))))
+
+    assert parted(own, theirs) == (f"{begin} in {line}", f"{end} in {line}")
+    assert parted(own, (*own[:3], "q.so+0x9")) == (f"{begin} in {line}",) * 2
+    assert parted((line,), (line,)) == (line, line)
+    assert parted(("main", "q.so+0x5"), ("main", "q.so+0x9")) == ("main", "main")
+    assert parted(("q.so+0x5",), ("q.so+0x9",)) == ("q.so+0x5", "q.so+0x9")
+    assert CodePlace.read("step (in a) (a.c:3)").without_line == "step (in a) (a.c)"

@@ -7,8 +7,7 @@ import pytest
 
 from hindmost.harness.attach import samples
 from hindmost.harness.attach.samples import StackNames
-from hindmost.harness.loops.names import Place
-from hindmost.harness.runfile.contexts import CallContexts, Module
+from hindmost.harness.runfile.contexts import CallContexts, CodePlace, Module
 from hindmost.harness.runfile.samples import CodeStack, SampleKind
 
 APP, LIBC, LIBOMP, LIBGOMP = "app", "libc.so.6", "libomp.so.5", "libgomp.so.1"
@@ -33,12 +32,12 @@ def kind_of(
         places=(),
     )
 
-    def lines_of(_: Module, addresses: list[int]) -> dict[int, tuple[Place, ...]]:
+    def lines_of(_: Module, addresses: list[int]) -> dict[int, tuple[CodePlace, ...]]:
         """Name them as debug information would."""
-        found: dict[int, tuple[Place, ...]] = {}
+        found: dict[int, tuple[CodePlace, ...]] = {}
         for address in addresses:
             at = max(address // 64 - 1, 0)
-            found[address] = (Place(function=frames[at][1], file="a.c", line=at + 1),)
+            found[address] = (CodePlace(function=frames[at][1], file="a.c", line=at + 1),)
         return found
 
     monkeypatch.setattr(samples, "lines_of", lines_of)
