@@ -73,7 +73,7 @@ def test_ranks_without_the_recorder_are_not_waited_for(
     launcher: list[str | Path] = [BIN / "mpiexec", "-n", "1"]
     program: list[str | Path] = [ends, "well", "20"]
     # Who is not attached sleeps meanwhile: it would wait busily for the other.
-    late = [ends, "late", "20", "1" if name == "others" else "0"]
+    late: list[str | Path] = [ends, "late", "20", "1" if name == "others" else "0"]
     next_part = [":", "-n", "1"]
 
     def attach(out: str) -> list[str | Path]:
