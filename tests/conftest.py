@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gc
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -205,9 +206,27 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
     }
 
 
+@pytest.fixture(scope="session")
+def written_once() -> dict[bytes, tuple[str, bytes]]:
+    """Return names and bytes of run files that were written before, by what they contain."""
+    return {}
+
+
 @pytest.fixture
-def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
-    return write_whole(tmp_path, header, values)
+def run_file(
+    tmp_path: Path,
+    header: Header,
+    values: dict[str, object],
+    written_once: dict[bytes, tuple[str, bytes]],
+) -> Path:
+    contents = pickle.dumps((header, values))
+    if contents not in written_once:
+        file = write_whole(tmp_path, header, values)
+        written_once[contents] = file.name, file.read_bytes()
+        return file
+    name, data = written_once[contents]
+    (tmp_path / name).write_bytes(data)
+    return tmp_path / name
 
 
 EMPTY_PNG = base64.b64decode(

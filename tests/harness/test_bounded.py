@@ -78,7 +78,7 @@ def test_sums_and_counts_are_those_of_all_calls(stub: Path, tmp_path: Path, at: 
 
 def test_the_budget_holds_however_long_a_program_runs(stub: Path, tmp_path: Path) -> None:
     """Iterations are summed in larger and larger units, which have their number and size."""
-    iterations = 200_000
+    iterations = 80_000
     raw = recorded(stub, tmp_path, str(iterations))
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET
     records = records_of(raw)
@@ -97,11 +97,11 @@ def test_the_budget_holds_however_long_a_program_runs(stub: Path, tmp_path: Path
 
 
 def test_what_a_signal_ends_has_its_iterations(stub: Path, tmp_path: Path) -> None:
-    raw = recorded(stub, tmp_path, "100000crash")
+    raw = recorded(stub, tmp_path, "50000crash")
     run = converted(raw)
     unit = run.header.spec["attached"]["summed"]["unit"]
     assert not run.header.complete
-    assert run.bodies == 99_999 // unit
+    assert run.bodies == 49_999 // unit
 
 
 def test_a_short_program_keeps_all(stub: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_short_program_keeps_all(stub: Path, tmp_path: Path) -> None:
 
 def test_calls_without_a_known_loop_stay_within_the_memory(stub: Path, tmp_path: Path) -> None:
     """Nobody tells the recorder of its loop here: what came before it had to sum is kept."""
-    raw = recorded(stub, tmp_path, "100000", at="auto")
+    raw = recorded(stub, tmp_path, "50000", at="auto")
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET
     run = converted(raw)
     kept = BUDGET / RECORD.itemsize / 2 / (2 * CALLS + 1)  # an exchange is two records
