@@ -24,6 +24,7 @@
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
+#   make bench-pages FOLDER=... pictures of fifteen pages of known truth, for a reader who does not know it
 #   make bench-report      a report on a file of 41 million bodies: time, memory, size, first paint (1.5 GB of disk)
 #   make bench-stochastic  measure what fitting laws to 41 million times takes (about 1 min, 2 GB)
 #   make bench-predictions predictions before the run against runs that were then done (about 10 min, wants an idle
@@ -176,6 +177,9 @@ bench-programs: setup-demo
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py
+
+bench-pages:
+	@$(BIN)/python -m benchmarks.gallery_pages "$(FOLDER)"
 
 bench-report: setup-demo
 	@PYTHONPATH=. $(BIN)/python benchmarks/large_report.py

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -68,13 +68,13 @@ class CauseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Why a timer changed.
+    """Why a timer changed, or how a part of an iteration changed with it.
 
     Attributes
     ----------
     kind : CauseKind
-    share : float or None
-        Of the change: what the part of the run explains; None if there is none.
+    share : float
+        Of the change: what the part of the run explains; NaN if there is none.
     subject : str
         The part of the run that explains it, in words; empty if none does.
     place : str
@@ -90,37 +90,15 @@ class Cause:
     """
 
     kind: CauseKind
-    share: float | None = None
+    share: float = np.nan
     subject: str = ""
     place: str = ""
     rank: int | None = None
     changed: tuple[str, ...] = ()
     own: bool = False
-    text: str
+    text: str = ""
 
     JSON = "kind share subject place rank changed text"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """How a part of an iteration changed.
-
-    Attributes
-    ----------
-    kind : CauseKind
-    words : str
-        What it is, for a sentence.
-    share : float
-        Of the change of an iteration.
-    place, rank
-        See `Cause`.
-    """
-
-    kind: CauseKind
-    words: str
-    share: float
-    place: str = ""
-    rank: int | None = None
 
 
 class Sides:
@@ -197,7 +175,7 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
     leading = parts[0] if parts and parts[0].share >= MOST else None
     words = []
     kind = CauseKind.UNKNOWN
-    share = None if leading is None else leading.share
+    share = np.nan if leading is None else leading.share
     if counts is not None and abs(counts[2]) >= MOST:
         kind, share = CauseKind.ITERATIONS, counts[2]
         words.append(
@@ -230,7 +208,9 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
     if leading is not None:
         kind = leading.kind if kind == CauseKind.UNKNOWN else kind
         words += [
-            f"{of_effect(each.share, effect)} is {each.words}" if whole else f"it is {each.words}"
+            f"{of_effect(each.share, effect)} is {each.subject}"
+            if whole
+            else f"it is {each.subject}"
             for each in parts[:3]
             if each.share >= SAID
         ]
@@ -238,12 +218,10 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
         if not whole:
             return None
         words.append("no part of the run that is recorded explains it")
-    return Cause(
+    return replace(
+        leading or Cause(kind=kind),
         kind=kind,
         share=share,
-        subject="" if leading is None else leading.words,
-        place="" if leading is None else leading.place,
-        rank=None if leading is None else leading.rank,
         changed=(*inputs, *machine, *software),
         own=bool(stretch),
         text="; ".join(words),
@@ -327,7 +305,7 @@ def one_factor(sides: Sides) -> float | None:
     return float(np.exp(middle))
 
 
-def parts_that_changed(sides: Sides) -> list[Part]:
+def parts_that_changed(sides: Sides) -> list[Cause]:
     """Return the parts of an iteration that changed with the total, the largest share first."""
     counts = [np.array([each.iterations for each in side]) for side in (sides.old, sides.new)]
     old, new = sides.values(SOLVE)
@@ -349,7 +327,7 @@ def parts_that_changed(sides: Sides) -> list[Part]:
         part_s, sure = sides.difference("local")
         if sure and part_s * whole_s > 0.0:
             words = "time outside MPI; no calls were recorded that tell its place"
-            found.append(Part(kind=CauseKind.STRETCH, words=words, share=part_s / whole_s))
+            found.append(Cause(kind=CauseKind.STRETCH, subject=words, share=part_s / whole_s))
     # Waiting is what other ranks' work leaves: work explains it where it is the larger part.
     work = [each for each in found if each.kind in (CauseKind.RANK, CauseKind.STRETCH)]
     if sum(each.share for each in work) >= MOST:
@@ -357,39 +335,40 @@ def parts_that_changed(sides: Sides) -> list[Part]:
     return sorted(found, key=lambda each: -each.share)
 
 
-def stretch_part(sides: Sides, timer: str, share: float) -> Part:
+def stretch_part(sides: Sides, timer: str, share: float) -> Cause:
     """Return the part of a stretch: of one rank, of some, or of all."""
     known, stretch = sides.new[-1], sides.stretches[timer]
-    place = stretch.place
     longest_s, mean_s = (sides.difference(each)[0] for each in (timer, stretch.mean))
     ranks = known.ranks * mean_s / longest_s if longest_s else np.inf
     nights = Counter(
         each.stretches[timer].longest if timer in each.stretches else None for each in sides.new
     )
     rank, times = nights.most_common(1)[0]
-    if known.ranks < 2 or ranks >= ALL * known.ranks:
-        words = f"work {place}" if known.ranks < 2 else f"work of all ranks {place}"
-        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
-    if ranks > ONE:
-        words = f"work of about {ranks:.0f} of {known.ranks} ranks {place}"
-        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
-    if rank is None or times < MOSTLY * len(sides.new):
-        words = f"work of one rank, not always the same, {place}"
-        return Part(kind=CauseKind.STRETCH, words=words, share=share, place=place)
-    words = f"work of rank {rank} {place}"
-    return Part(kind=CauseKind.RANK, words=words, share=share, place=place, rank=rank)
+    kind, alone = CauseKind.STRETCH, None
+    if known.ranks < 2:
+        whose = ""
+    elif ranks >= ALL * known.ranks:
+        whose = "of all ranks "
+    elif ranks > ONE:
+        whose = f"of about {ranks:.0f} of {known.ranks} ranks "
+    elif rank is None or times < MOSTLY * len(sides.new):
+        whose = "of one rank, not always the same, "
+    else:
+        kind, alone, whose = CauseKind.RANK, rank, f"of rank {rank} "
+    subject = f"work {whose}{stretch.place}"
+    return Cause(kind=kind, share=share, subject=subject, place=stretch.place, rank=alone)
 
 
-def other_part(timer: str, share: float) -> Part:
+def other_part(timer: str, share: float) -> Cause:
     """Return the part of time that is no work, or no usual one."""
     if timer == DISTURBANCES:
         words = (
             "work beyond the quickest iterations: disturbances of the machine, or work that comes "
             "only at times"
         )
-        return Part(kind=CauseKind.DISTURBANCES, words=words, share=share)
-    return Part(
+        return Cause(kind=CauseKind.DISTURBANCES, subject=words, share=share)
+    return Cause(
         kind=CauseKind.WAITING,
-        words=f"time in MPI ({timer}): the network, the library, or neighbours on them",
+        subject=f"time in MPI ({timer}): the network, the library, or neighbours on them",
         share=share,
     )

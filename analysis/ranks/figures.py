@@ -22,6 +22,7 @@ from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
 from hindmost.analysis.show.heat_map import MAX_ROWS
 from hindmost.analysis.show.palette import FILLS
+from hindmost.analysis.show.phrases import times_words
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
 from hindmost.harness.runfile.reader import Run
@@ -103,12 +104,28 @@ def over_ranks(
         y_limits=y_limits,
         note=f"the highest of {factor} in a step" if factor > 1 else "",
         marks=first_ranks(list(report.hosts)) if any(report.hosts) else {},
+        callouts=callouts_of(report, factor),
         named_mark=report.hosts[report.culprit.rank] if report.culprit and report.hosts else "",
         counted=True,
         names=names_of(report.numbers),
         legend_below=legend_below,
     )
     return of_all(drawn, report)
+
+
+def callouts_of(report: RankReport, factor: int) -> tuple[tuple[float, str], ...]:
+    """Return where the culprit is, and what it does, if it is one for sure.
+
+    Parameters
+    ----------
+    factor : int
+        Ranks in a step of the chart.
+    """
+    culprit = report.culprit
+    if culprit is None or not culprit.sure or culprit.node:
+        return ()
+    text = f"rank {report.numbers[culprit.rank]} {times_words(culprit, report.numbers.size)}"
+    return ((float(culprit.rank // factor * factor) + 0.5 * (factor - 1), text),)
 
 
 def outlier_chart(report: RankReport) -> Chart:

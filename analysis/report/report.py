@@ -49,7 +49,7 @@ from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_charts, 
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.one_run import for_charts
-from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
+from hindmost.analysis.runs.figures.run_figure import Content, FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     OF_MODELS,
@@ -61,13 +61,15 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.remedies import Need, remedy
+from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
+from hindmost.analysis.show import phrases
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.event_chart import event_widget
-from hindmost.analysis.show.facts import Fact
-from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.facts import Fact, GrowingWork, RecurringWork, UnequalWork
+from hindmost.analysis.show.heat_map import Callout, HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
@@ -83,6 +85,7 @@ FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
         "code",
+        "threads",
         "phases",
         "activity-profile",
         "activities",
@@ -91,6 +94,10 @@ FOLDED = {
 }
 """Figures of the median run of each configuration, under the words that unfold them."""
 IN_DOUBT = "Findings that put these numbers in doubt"
+MAX_CURVES = 3
+"""Ranks whose growing work is drawn."""
+MAX_POINTED = 60
+"""Iterations that a map points at."""
 OF_MODELS_TABLE = "Models that explain the measured time, or bound it, and what each assumes:"
 OF_RUNS = "Each column is the median of all runs by itself."
 
@@ -302,10 +309,16 @@ def section(
     read_together(middle, wanted_of(middle))
     ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
+    facts = facts_of(middle, fitted.findings, read_large=True)
+    callouts = callouts_of(facts, middle, slow_ranks(ranks))
+    growing = [rank for fact in facts if isinstance(fact, GrowingWork) for rank in fact.ranks]
+    choice = FigureChoice(ranks=tuple(growing[:MAX_CURVES]))
     pictures = [
-        *run_chart(figure_named("work"), middle, ranks, numbers, opens),
+        *(run_chart(figure_named("growth"), middle, numbers, None, choice) if growing else []),
+        *run_chart(figure_named("work"), middle, numbers, opens, callouts=callouts),
+        *run_chart(figure_named("flame"), middle, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
-        *run_chart(figure_named("time-left"), middle, ranks, numbers, opens),
+        *run_chart(figure_named("time-left"), middle, numbers, opens),
     ]
     efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
     parts: list[Part] = [
@@ -327,7 +340,7 @@ def section(
         folded = [
             part
             for each in names
-            for part in run_chart(figure_named(each), middle, ranks, numbers, opens)
+            for part in run_chart(figure_named(each), middle, numbers, opens, callouts=callouts)
         ]
         parts += [Folded(words, folded)] if folded else []
     if of_ranks := rank_parts(ranks, middle, opens, numbers):
@@ -406,17 +419,18 @@ def of_columns(opens: Opens, run: Run) -> Opens:
 def run_chart(
     figure: RunFigure,
     run: Run,
-    ranks: RankReport,
     numbers: Iterator[int],
     opens: Opens | None,
+    choice: FigureChoice | None = None,
+    callouts: tuple[Callout, ...] = (),
 ) -> list[Part]:
     """Return a figure of a run as a chart, if the run allows it."""
     try:
-        content = figure.make(run, FigureChoice())
+        content = figure.make(run, choice or FigureChoice())
     except UsageError:
         return []
     if isinstance(content, HeatMap):
-        content = replace(content, marked=rows_of(slow_ranks(ranks), run))
+        content = replace(content, callouts=callouts)
     if not figure.of_ranks:
         opens = None
     elif opens is not None and figure.by_rank:  # rows are the ranks with full records
@@ -427,14 +441,14 @@ def run_chart(
     return [replace(drawn, name=figure.name)]
 
 
-def words_of(figure: RunFigure, content: Chart | HeatMap, run: Run) -> Iterator[str]:
+def words_of(figure: RunFigure, content: Content, run: Run) -> Iterator[str]:
     """Yield what a figure of a run shows, of what is drawn and no more."""
     yield figure.caption
     if isinstance(content, HeatMap):
         if content.selection:
             yield "The iterations at one place of the restart cycle all do the same work."
         return
-    if any(each.name == JOHNSON_SU for each in content.series):
+    if isinstance(content, Chart) and any(each.name == JOHNSON_SU for each in content.series):
         yield f"{JOHNSON_SU} is the law that the stationary model assumes."
     if figure.name == "histogram" and run.header.synchronisation == "pipelined":
         yield (
@@ -443,7 +457,32 @@ def words_of(figure: RunFigure, content: Chart | HeatMap, run: Run) -> Iterator[
         )
 
 
-def rows_of(places: Sequence[int], run: Run) -> tuple[int, ...]:
-    """Return the rows of ranks in a map, of those that have full records."""
-    rows = {rank: row for row, rank in enumerate(run.kept_ranks.tolist())}
-    return tuple(rows[place] for place in places if place in rows)
+def callouts_of(facts: Sequence[Fact], run: Run, slow: Sequence[int]) -> tuple[Callout, ...]:
+    """Return what facts say of single ranks, in the words of the headline, and who else is slow.
+
+    Parameters
+    ----------
+    slow : sequence of int
+        Ranks that the others wait for.
+    """
+    numbers = run.kept_ranks
+    callouts = []
+    for fact in facts:
+        ranks: tuple[int, ...] = ()
+        iterations: tuple[int, ...] = ()
+        match fact:
+            case UnequalWork(culprit=culprit) if culprit is not None and culprit.sure:
+                ranks = culprit.ranks
+            case GrowingWork():
+                ranks = fact.ranks
+            case RecurringWork():
+                ranks = tuple(numbers[list(fact.recurring.columns)].tolist())
+                rows = fact.recurring.rule.rows(run.bodies)
+                iterations = tuple(rows[:: -(-rows.size // MAX_POINTED)].tolist())
+        if ranks:
+            text = phrases.brief(fact)
+            callouts.append(Callout(text=text, ranks=ranks, iterations=iterations))
+    named = {rank for each in callouts for rank in each.ranks}
+    if rest := tuple(rank for rank in slow if rank not in named):
+        callouts.append(Callout(text="", ranks=rest))
+    return tuple(callouts)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.rank_conclusions import straggler
-from hindmost.analysis.runs.check_bodies import read_body_times
+from hindmost.analysis.runs.check_bodies import MIN_BODIES, read_body_times
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING, Topic
@@ -69,7 +69,7 @@ def unequal_work(looked: LookedAt, fact: UnequalWork) -> UnequalWork:
         why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
         remedy = f"What equal work would save is undecided, because {why}."
         return looked.of_run(fact, remedy, links)
-    remedy = f"With equal work on all ranks the replay takes {balanced.words}."
+    remedy = balanced.sentence
     if balanced.predicted_s is None:
         remedy += " The lower end is without noise, the upper with all the time in MPI."
     if fact.culprit is not None:
@@ -86,7 +86,7 @@ def injected(looked: LookedAt) -> Iterator[Fact]:
         return
     without = looked.remedies.uninjected
     waits = looked.part_s(LOST_TO["serialisation"])
-    extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
+    extra = f", and serialisation adds {seconds(waits)}" if waits else ""
     text = (
         f"The run was disturbed on purpose ({injected_noise(looked.run)}): each rank lost "
         f"{seconds(own_s)} on average{extra}."
@@ -99,7 +99,7 @@ def injected(looked: LookedAt) -> Iterator[Fact]:
         "Injected noise",
         without.saved_s,
         text,
-        f"Without injected noise the replay takes {without.words}.",
+        without.sentence,
         links,
         replay=without,
         brief=f"each rank lost {seconds(own_s)} on average{extra}",
@@ -121,7 +121,7 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
     if quiet is None:
         if turn_s > 0.0:
             yield looked.loss(
-                "Waiting in turn",
+                "Serialisation",
                 turn_s,
                 "Different ranks are the slowest in different iterations, through noise or work "
                 f"that varies. {straggler(looked.ranks)}",
@@ -131,7 +131,7 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
         return
     without, balanced = looked.remedies.uninjected, looked.remedies.balanced
     was_injected = bool(looked.ranks.metric(INJECTED).any())
-    words = quiet.words
+    said = quiet.sentence
     if without is not None:  # then it is what that leaves
         quiet = replace(quiet, recorded_s=quiet.recorded_s - without.saved_s)
     if quiet.saved_s <= 0.0:
@@ -152,15 +152,34 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
         quiet.saved_s,
         f"Some iterations take longer than is typical of them{'' if also else apart}.{also} "
         f"{slowest_iteration_words(looked)} {blamed(looked)}",
-        "With the typical time in every iteration"
-        f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
+        said,
         links,
         replay=quiet,
-        brief="" if was_injected else cause,
+        brief="" if was_injected else f"{whose_noise(looked, quiet.saved_s)}{cause}",
         certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
         basis=basis,
         topics=OF_MODELS,
     )
+
+
+def whose_noise(looked: LookedAt, cost_s: float) -> str:
+    """Say when or on which ranks iterations take longer, before a cause; empty if unknown.
+
+    Parameters
+    ----------
+    cost_s : float
+        What that costs.
+    """
+    drift = read_body_times(looked.run).drift if looked.run.bodies >= MIN_BODIES else 0.0
+    if abs(drift) > MATTERS:
+        more = "more" if drift > 0.0 else "less"
+        return (
+            f"iterations of the last quarter take {percent(abs(drift), 0)} {more} time than those "
+            "of the first: "
+        )
+    turn_s = looked.part_s(LOST_TO["serialisation"])
+    in_turn = looked.ranks.culprit is None and turn_s >= 0.5 * cost_s
+    return "different ranks take longer in different iterations: " if in_turn else ""
 
 
 def cause_of_noise(looked: LookedAt, cost_s: float) -> str:
@@ -280,7 +299,7 @@ def network(looked: LookedAt) -> Iterator[Fact]:
         f"cost. {said}.{more}",
         f"An ideal network would save at most {seconds(cost_s)}."
         if ideal is None
-        else f"With an ideal network the replay takes {ideal.words}.",
+        else ideal.sentence,
         links,
         replay=ideal,
         brief=said,
@@ -314,7 +333,7 @@ def pipelining(looked: LookedAt) -> Iterator[Fact]:
         PIPELINING,
         max(partner.saved_s, 0.0),
         "A pipelined solver hides reductions behind work, and does more work.",
-        f"With the pipelined solver the replay takes {partner.words}."
+        partner.sentence
         + remedy(Need.PIPELINED, looked.run, before=" To measure it: ", otherwise=""),
         looked.links(phases="Phases by rank"),
         replay=partner,

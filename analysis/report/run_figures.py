@@ -7,6 +7,7 @@ from functools import partial
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import RunFigure
+from hindmost.analysis.runs.figures.sampled import make_flame, make_threads
 from hindmost.analysis.runs.figures.time_left import make_time_left
 
 RUN_FIGURES = (
@@ -33,6 +34,14 @@ RUN_FIGURES = (
         default=True,
         by_rank=True,
         of_ranks=True,
+    ),
+    RunFigure(
+        name="growth",
+        heading="Work over the iterations",
+        summary="work of the rank on which it grows most (or --rank), beside the others",
+        caption="Median work of an iteration, without waiting, in successive windows: of single "
+        "ranks, and of all others from the least to the most.",
+        make=one_run.make_growth,
     ),
     RunFigure(
         name="histogram",
@@ -118,6 +127,23 @@ RUN_FIGURES = (
         "call at the end. Where one part is larger on one rank, its extra work lies there.",
         make=one_run.make_code,
         of_ranks=True,
+    ),
+    RunFigure(
+        name="flame",
+        heading="Functions of the slowest rank's extra work",
+        summary="functions of the straggler against those of the others (attach --sample)",
+        caption="Processor time between the two calls of MPI where the straggler has most extra "
+        "work, by function: those that call others are below them. Red functions take longer on "
+        "it than on the others, blue ones less long; grey ones do not differ more than by chance.",
+        make=make_flame,
+    ),
+    RunFigure(
+        name="threads",
+        heading="Threads in an iteration",
+        summary="threads of a rank in an iteration: work, waiting (attach --sample)",
+        caption="The mean iteration of a rank: processor time of its threads between calls of MPI, "
+        "from samples. Where a lane is empty, the thread has no core or sleeps.",
+        make=make_threads,
     ),
     RunFigure(
         name="activities",

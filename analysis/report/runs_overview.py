@@ -39,7 +39,7 @@ from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.models.ranks.efficiencies import PARTS, WORK
-from hindmost.text import capital, counted, percent, small
+from hindmost.text import capital, counted, factor, percent, small
 
 
 def overview_of(
@@ -185,14 +185,14 @@ def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
     ends = [standing.growth * each / standing.predicted for each in (standing.low, standing.high)]
     may = "may" if standing.doubts(target) else "is predicted to"
     if standing.growth >= 1.0:
-        how = f"grow {standing.growth:.3g}x to {at}"
+        how = f"grow {factor(standing.growth)}x to {at}"
     else:
-        how = f"fall to {standing.growth:.3g}x at {at}"
+        how = f"fall to {factor(standing.growth)}x at {at}"
     changes = " and ".join(where(each) for each in standing.kernel.changes)
     changed = f" Its behaviour changes {changes}." if changes else ""
     known = "no interval"
     if math.isfinite(ends[0]):
-        known = f"90 % interval {ends[0]:.3g}x to {ends[1]:.3g}x"
+        known = f"90 % interval {factor(ends[0])}x to {factor(ends[1])}x"
     return (
         f"{name} {may} {how} ({known}), where it makes up "
         f"{percent(standing.share, 0)} of the total.{changed}"

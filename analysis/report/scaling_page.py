@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
-from hindmost.analysis.scaling.tables import SHARES, growth_text, kernel_lines, models_text
+from hindmost.analysis.scaling.tables import SHARES, kernel_lines, scaling_table
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import LEADING, MAX_LISTED, RIGHT, WIDE, Column, Table
+from hindmost.analysis.show.table import LEADING, MAX_LISTED
 from hindmost.models.inference import MATTERS
 from hindmost.models.pmnf.segments.segmentation import where
-from hindmost.text import capital, counted, percent, quantity
+from hindmost.text import capital, factor, percent, quantity
 
 CAPTION = (
     "Measurements, the model, and what is predicted up to the target, with its 90 % interval. "
@@ -111,7 +111,7 @@ def section(
 ) -> list[Part]:
     """Return the section on one metric."""
     at, source = metric.target.explain(), study.experiment.source
-    lines = kernel_lines(metric, list(standings))
+    lines = kernel_lines(metric, standings)
     drawn = [
         live_chart(chart, each.series.kernel, CAPTION, numbers, height=INCHES)
         for chart, each in zip(charts, standings, strict=False)
@@ -122,7 +122,7 @@ def section(
             anchor=anchor,
             short=f"Scaling: {Path(source).name}",
         ),
-        kernels_table(metric, standings),
+        scaling_table(metric, standings),
         *(Paragraph(line, quiet=True) for line in study.warnings),
         *(
             [
@@ -139,48 +139,9 @@ def section(
     ]
 
 
-def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> Table:
-    """Return the kernels at the target, the largest share first."""
-    left = len(metric) - len(standings)
-    return Table(
-        columns=(
-            Column("kernel", WIDE),
-            Column("predicted", RIGHT),
-            Column("90 % interval", RIGHT),
-            Column("share", RIGHT),
-            Column("growth", RIGHT),
-            Column("SMAPE", RIGHT),
-            Column("worst", RIGHT),
-            Column("model", WIDE),
-        ),
-        rows=[
-            (
-                each.series.kernel,
-                quantity(each.predicted, metric.unit),
-                each.interval(),
-                percent(each.share),
-                growth_text(each) or "unknown",
-                *misfits(each, metric),
-                models_text(each.kernel, metric.target.at),
-            )
-            for each in standings
-        ],
-        notes=(f"{counted(left, 'kernel')} more.",) if left > 0 else (),
-    )
-
-
-def misfits(standing: KernelAtTarget, metric: MetricStudy) -> tuple[str, str]:
-    """Write how far the model at the target is off, typically and at worst; empty without one."""
-    at = metric.target.at
-    if standing.kernel.unexplained(at):
-        return "", ""
-    model = standing.kernel.model_at(at)
-    return percent(model.smape / 100.0), f"{model.largest_miss:.3g}x"
-
-
 def growth(standing: KernelAtTarget) -> str:
     """Write a growth as a factor."""
-    return f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "unknown"
+    return f"{factor(standing.growth)}x" if math.isfinite(standing.growth) else "unknown"
 
 
 def on_kernel(

@@ -173,7 +173,7 @@ class AttachedRun:
     @property
     def entries(self) -> list[FactEntry]:
         """The facts as JSON has them."""
-        return [FactEntry.of(fact) for fact in self.facts]
+        return [*map(FactEntry, self.facts)]
 
     @property
     def codes(self) -> set[str]:

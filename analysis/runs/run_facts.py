@@ -18,7 +18,14 @@ from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
-from hindmost.analysis.runs.sampled import RunSamples, extra_work
+from hindmost.analysis.runs.sampled import (
+    RunSamples,
+    contexts_in,
+    extra_work,
+    function_of_growth,
+    function_of_slow,
+    stretch_of_extra,
+)
 from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
 from hindmost.analysis.runs.stretches import (
     Stretch,
@@ -143,17 +150,20 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
         return replace(fact, waiting_shares=(waiting, waiting))
     samples = RunSamples.of(run) if stretches else None
-    work = work_in(stretches, quickest=culprit.quickest)
-    if samples is not None and culprit.processor:
-        work = [samples.time_in(stretch.contexts) for stretch in stretches]
-    stretch, where_share = place_of_extra(stretches, work, culprit.rank)
     extra = None
-    if samples is not None and stretch is not None:
-        extra = extra_work(run, samples, culprit, stretch)
+    if samples is None:
+        work = work_in(stretches, quickest=culprit.quickest)
+        stretch, where_share = place_of_extra(stretches, work, culprit.rank)
+    else:
+        stretch, where_share = stretch_of_extra(samples, stretches, culprit)
+        if stretch is not None:
+            extra = extra_work(run, samples, culprit, stretch, stretches)
     where = "" if stretch is None else str(stretch)
     activity, activity_share = activity_of_extra(run, culprit.ranks)
     if activity:
-        where, where_share = activity, activity_share
+        where, where_share = f"in PETSc's {activity}", activity_share
+        if samples is not None and stretch is not None:
+            extra = extra_work(run, samples, culprit, stretch, stretches, activity)
     own, injected = (
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
@@ -195,7 +205,7 @@ def activity_of_extra(run: Run, ranks: Sequence[int]) -> tuple[str, float]:
     share = float(extra[most]) / max(total, 1e-300)
     if share <= 0.5 or run.activities[most] == OTHER_WORK:
         return "", 0.0
-    return f"in PETSc's {run.activities[most]}", share
+    return run.activities[most], share
 
 
 def no_core(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
@@ -243,7 +253,10 @@ def recurring_work(
             iterations=run.bodies,
             cost_s=first.cost_s,
             share=first.cost_s / max(run.solve_time_s, 1e-300),
-            where=where if largest.cost_s >= MAJORITY * first.cost_s else "",
+            where=where if (is_there := largest.cost_s >= MAJORITY * first.cost_s) else "",
+            function=function_of_slow(
+                run, first.columns, contexts_at(stretches, where if is_there else ""), first.cost_s
+            ),
             basis="recorded work of these iterations over that of their neighbours",
             topics=OF_TIMES,
             codes=("recurring",),
@@ -258,12 +271,17 @@ def growing_work(
     growth = growth_of_work(run, stretches)
     if growth is None or growth.added_s < least_s:
         return
+    ranks = np.asarray(run.kept_ranks)[list(growth.ranks)]
     yield GrowingWork(
         quantity="Growing work",
-        subject=named(np.asarray(run.kept_ranks)[list(growth.ranks)]),
+        subject=named(ranks),
+        ranks=tuple(ranks.tolist()),
         begin_s=growth.begin_s,
         end_s=growth.end_s,
         where=growth.where,
+        function=function_of_growth(
+            run, growth.ranks, contexts_at(stretches, growth.where), growth.added_s
+        ),
         perhaps=disturbed and not growth.clear,
         cost_s=growth.added_s,
         share=growth.added_s / max(run.solve_time_s, 1e-300),
@@ -273,6 +291,11 @@ def growing_work(
         codes=("drift",),
         files=(str(run.path),),
     )
+
+
+def contexts_at(stretches: Sequence[Stretch], where: str) -> list[int]:
+    """Return the contexts of the stretch of that name; of all if none has it."""
+    return contexts_in([each for each in stretches if str(each) == where] or stretches)
 
 
 def slow_links(run: Run) -> Iterator[Fact]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
+from hindmost.analysis.runs.sampled import contexts_in, has_more_in_a_function
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.runs.tallies import (
     Block,
@@ -38,13 +39,14 @@ from hindmost.harness.runfile.bodies import (
 )
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
+from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.culprit import (
     STEADY,
     Culprit,
     QuickestWork,
     find_culprit,
 )
-from hindmost.models.ranks.extrema import MAJORITY
+from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
@@ -303,11 +305,14 @@ def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
     if spent_s is not None:
         by_processor = QuickestWork.of_processor_time(spent_s, run.bodies)
         whole_s = undisturbed_time(run, costs, spent_s)
-        found = culprit_by(run, costs, by_processor, whole_s=whole_s)
-        if found is not None and found.sure:
-            undisturbed = whole_s < run.solve_time_s
+        undisturbed = whole_s < run.solve_time_s
+        for least in (MATTERS, COSTS):
+            found = culprit_by(run, costs, by_processor, whole_s=whole_s, least=least)
+            if found is None or not found.sure:
+                continue
             found = replace(found, processor=True, quickest=False, undisturbed=undisturbed)
-            return StragglerVerdict(run=run, costs=costs, culprit=found)
+            if least == MATTERS or has_more_in_a_function(run, found, stretches):
+                return StragglerVerdict(run=run, costs=costs, culprit=found)
     core_wait_s = run.variable("core_wait") if run.has("core_wait") and not run.reduced else None
     return StragglerVerdict(
         run=run, costs=costs, culprit=culprit_by(run, costs, quickest, core_wait_s)
@@ -320,6 +325,7 @@ def culprit_by(
     quickest: QuickestWork,
     core_wait_s: NDArray[np.float64] | None = None,
     whole_s: float | None = None,
+    least: float = MATTERS,
 ) -> Culprit | None:
     """Return the culprit of a run by some measure of its work; None if there is none."""
     return find_culprit(
@@ -329,6 +335,7 @@ def culprit_by(
         quickest,
         core_wait_s,
         waited_part=costs.waited_part,
+        least=least,
     )
 
 
@@ -352,8 +359,7 @@ def processor_time(run: Run, stretches: Sequence[Stretch]) -> NDArray[np.float64
     """
     if not run.has("context_time") or not stretches:
         return None
-    contexts = sorted({context for each in stretches for context in each.contexts})
-    spent_s = run.variable("context_time")[:, contexts].sum(axis=1)
+    spent_s = run.variable("context_time")[:, contexts_in(stretches)].sum(axis=1)
     return np.asarray(spent_s) if (spent_s > 0.0).all() else None
 
 

@@ -16,7 +16,7 @@ from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.samples import SampleKind
 from hindmost.models.ranks.attribution import SURE, SURE_BY_TIMER
-from hindmost.models.ranks.teams import TeamImbalance, TeamWork
+from hindmost.models.ranks.teams import TeamWork
 from hindmost.text import capital, counted, percent, seconds
 
 
@@ -97,18 +97,20 @@ def unequal_threads(run: Run) -> Iterator[Fact]:
         return
     names, region = regions_of(samples)
     sure = SURE_BY_TIMER if samples.by_timer else SURE
-    teams: list[TeamWork] = []
-    slow: list[tuple[float, int, TeamImbalance]] = []
-    for rank in range(run.columns):
-        mine = (samples.rank == rank) & (samples.kind == SampleKind.WORK)
-        team = TeamWork.of(samples.thread[mine], region[mine], samples.count[mine])
-        teams.append(team)
-        found = team.imbalance(sure)
-        if found is not None:
-            slow.append((found.lost * samples.period_s, rank, found))
+    of_work = samples.kind == SampleKind.WORK
+    teams = [
+        TeamWork.of(samples.thread[mine], region[mine], samples.count[mine])
+        for mine in (of_work & (samples.rank == rank) for rank in range(run.columns))
+    ]
+    comparisons = sum(team.work.size for team in teams)
+    slow = [
+        (imbalance.lost * samples.period_s, rank, imbalance)
+        for rank, team in enumerate(teams)
+        if (imbalance := team.imbalance(sure, comparisons)) is not None
+    ]
     if all(team.threads.size < 2 for team in teams):
         return
-    lost_s, rank, worst = max(slow, default=(0.0, 0, None), key=lambda each: each[0])
+    lost_s, rank, worst = max(slow, default=(0.0, 0, None), key=lambda loss: loss[0])
     share = lost_s / max(run.solve_time_s, 1e-300)
     if worst is None or share < WORTH_SAYING:
         lost_s, share, worst = 0.0, 0.0, None

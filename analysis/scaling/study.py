@@ -158,7 +158,7 @@ class MetricStudy:
         Kernels that were measured at the same points are in one batch.
     target : TargetScale
     predictions : Predictions
-        At the target.
+        At the target; beyond the points by `hindmost.models.pmnf.forecast.kernels`.
     growth : float64 array, shape (kernel,)
         From the largest measured point to the target; NaN where a model is not above 0
         at either.

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-import textwrap
+from collections.abc import Sequence
 
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
+from hindmost.analysis.show.table import NAME, RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.kernels import OPEN, KernelModel
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
-from hindmost.printable import one_line
-from hindmost.text import counted, percent, quantity
+from hindmost.text import counted, factor, percent, quantity
 
-HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "worst", "adj. R2"]
-TO_THE_LEFT = ("kernel", "90 % interval")
-GAP = "  "
-NARROWEST = 40
 LONGEST_NAME = 36
 MAX_KERNELS = 6
 """Kernels whose segments and open questions are described."""
@@ -48,44 +44,36 @@ def shortened(name: str) -> str:
     return f"{name[:begin]}…{name[begin + 1 - LONGEST_NAME :]}"
 
 
-def scaling_table(metric: MetricStudy, standings: list[KernelAtTarget], *, width: int) -> list[str]:
-    """Make the table of one metric; models that do not fit in a column are below each row.
-
-    Parameters
-    ----------
-    width : int
-        Of the terminal, in characters.
-    """
-    at = metric.target.explain()
-    title = f"{metric.metric} at {at}: {counted(len(metric), 'kernel')}"
-    rows = [_cells(metric, standing) for standing in standings]
-    widths = [max(map(len, each)) for each in zip(HEADS, *rows, strict=True)]
-    aside = [_line(cells, widths) for cells in (HEADS, *rows)]
-    models = ["model", *(models_text(each.kernel, metric.target.at) for each in standings)]
-    if len(aside[0]) + len(GAP) + max(map(len, models)) <= width:
-        return [title, *(f"{left}{GAP}{right}" for left, right in zip(aside, models, strict=True))]
-    lines = [title, aside[0].rstrip()]
-    for left, text in zip(aside[1:], models[1:], strict=True):
-        lines.append(left.rstrip())
-        lines += textwrap.wrap(
-            text, max(width, NARROWEST), initial_indent="    ", subsequent_indent="      "
-        )
-    return lines
+def scaling_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> Table:
+    """Make the table of one metric, for a terminal and a page."""
+    left = len(metric) - len(standings)
+    more = f"{counted(left, 'more kernel')}: 'hindmost scale --top {len(metric)}' shows all."
+    heads = ("predicted", "90 % interval", "share", "growth", "SMAPE", "worst", "adj. R2")
+    return Table(
+        columns=(
+            Column("kernel", NAME),
+            *(Column(head, RIGHT) for head in heads),
+            Column("model", WIDE),
+        ),
+        rows=[_cells(metric, standing) for standing in standings],
+        notes=(more,) if left > 0 else (),
+    )
 
 
 def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
-    """Return what the table has of a kernel besides its model."""
+    """Return the row of a kernel."""
     at = metric.target.at
     model = None if standing.kernel.unexplained(at) else standing.kernel.model_at(at)
     return [
-        shortened(one_line(standing.series.kernel)),
+        standing.series.kernel,
         quantity(standing.predicted, metric.unit),
         standing.interval(),
         percent(standing.share),
-        growth_text(standing),
+        growth_text(standing) or "unknown",
         percent(model.smape / 100.0) if model else "",
-        f"{model.largest_miss:.3g}x" if model else "",
+        f"{factor(model.largest_miss)}x" if model else "",
         f"{model.adjusted_r2:.4f}" if model else "",
+        models_text(standing.kernel, at),
     ]
 
 
@@ -94,15 +82,7 @@ def growth_text(standing: KernelAtTarget) -> str:
     if not math.isfinite(standing.growth):
         return ""
     low, high = standing.growth_interval
-    return f"{standing.growth:.3g}x{'' if low > 1.0 or high < 1.0 else '?'}"
-
-
-def _line(cells: list[str], widths: list[int]) -> str:
-    """Write a row: names and intervals to the left, numbers to the right."""
-    return GAP.join(
-        cell.ljust(width) if head in TO_THE_LEFT else cell.rjust(width)
-        for head, cell, width in zip(HEADS, cells, widths, strict=True)
-    )
+    return f"{factor(standing.growth)}x{'' if low > 1.0 or high < 1.0 else '?'}"
 
 
 def models_text(kernel: KernelModel, at: tuple[float, ...]) -> str:
@@ -131,7 +111,7 @@ def _stretch(kernel: KernelModel, number: int) -> str:
     return f"{of}{segment.low:g} to {segment.high:g}"
 
 
-def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[str]:
+def kernel_lines(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> list[str]:
     """Return a line for every kernel that is segmented or open, and what would settle it."""
     lines = []
     for standing in standings:

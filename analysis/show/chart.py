@@ -96,6 +96,8 @@ class Chart:
         Where the x axis has numbers; empty to leave that to matplotlib.
     legend_below : bool
         Whether the legend stands below the axes, where it hides nothing.
+    callouts : tuple of (float, str)
+        Where on the x axis something stands out, and what; its number there is never left out.
     """
 
     title: str
@@ -112,6 +114,7 @@ class Chart:
     logarithmic: tuple[bool, bool] = (False, False)
     x_ticks: tuple[float, ...] = ()
     legend_below: bool = False
+    callouts: tuple[tuple[float, str], ...] = ()
 
     @property
     def x_label(self) -> str:

@@ -67,7 +67,8 @@ class Fact:
     relative : bool
         Whether that is a difference to another run, not a part of this one.
     share : float or None
-        Of the time of the run; None where there is no whole.
+        Of the time of the run; of its time without disturbances where a culprit is ``undisturbed``.
+        None where there is no whole.
     amount : str
         How the cost is written, where it is not a time; may be empty.
     certainty : Certainty
@@ -189,12 +190,15 @@ class ExtraWork:
         Processor time of the rank in the stretch.
     core_wait_s : float
         How long the rank could run and had no core; NaN where that is not known.
-    same_core : bool
-        Whether what else the rank does takes as long as on the others: its core is not slower.
+    blocked : str
+        Where it is blocked in the system for most of its extra time without a processor; empty if
+        that is not known.
     run_s : float
         Time of the run.
     by_processor : bool
         Whether the extra work is processor time.
+    disturbed : bool
+        Whether other work ran on its core, which then may be slower for a function alone.
     has_team : bool
         Whether other threads work with the one that calls MPI.
     """
@@ -205,9 +209,10 @@ class ExtraWork:
     extra_cpu_s: float
     own_cpu_s: float
     core_wait_s: float
-    same_core: bool
+    blocked: str = ""
     run_s: float
     by_processor: bool
+    disturbed: bool = False
     has_team: bool = False
 
     @property
@@ -216,10 +221,33 @@ class ExtraWork:
         return self.by_processor or not self.extra_cpu_s < EXPLAINS * self.extra_s
 
     @property
+    def same_core(self) -> bool:
+        """Whether its core is not slower."""
+        return self.attribution.same_core and not self.disturbed
+
+    @property
     def decides(self) -> bool:
         """Whether it is more work of a function, and not a slower core."""
         found = self.attribution
         return self.is_busy and found.sure and not found.is_alike and self.same_core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFunction:
+    """The function that has what some iterations take longer.
+
+    Attributes
+    ----------
+    attribution : Attribution
+    place : str
+        The function and the line in it.
+    blocked : bool
+        Whether the rank is blocked in the system there, and does not work.
+    """
+
+    attribution: Attribution
+    place: str
+    blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,10 +357,13 @@ class RecurringWork(Fact):
     recurring : Recurring
     iterations : int
         Of the run.
+    function : InFunction or None
+        What they do longer, where samples tell.
     """
 
     recurring: Recurring
     iterations: int
+    function: InFunction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,15 +372,21 @@ class GrowingWork(Fact):
 
     Attributes
     ----------
+    ranks : tuple of int
+        The numbers of those on which it grows.
     begin_s, end_s : float
         Median work of an iteration, of the first and of the last third.
     perhaps : bool
         Whether a disturbance may be why.
+    function : InFunction or None
+        What grows, where samples tell.
     """
 
+    ranks: tuple[int, ...]
     begin_s: float
     end_s: float
     perhaps: bool = False
+    function: InFunction | None = None
 
 
 def ordered(facts: Iterable[Fact]) -> list[Fact]:

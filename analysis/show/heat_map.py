@@ -10,13 +10,35 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import worth_showing
 from hindmost.analysis.show.csv_file import Columns
-from hindmost.text import Unit, unit_for
+from hindmost.text import Unit, percent, seconds, unit_for
 
 MAX_COLUMNS = 1200
 MIN_RANGE = 1.1
 """Longest over shortest time of an axis at least: what is nearly equal looks equal."""
 MAX_ROWS = 600
 """Of ranks, and steps of a chart over them; neighbours are pooled."""
+
+
+PERCENT = Unit("%", 100.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callout:
+    """What stands out in a map, as the finding that names it says.
+
+    Attributes
+    ----------
+    text : str
+        What it is; empty to point only.
+    ranks : tuple of int
+        Numbers of the ranks.
+    iterations : tuple of int
+        Those that it is about; empty for all.
+    """
+
+    text: str
+    ranks: tuple[int, ...]
+    iterations: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +61,10 @@ class HeatMap:
         Which bodies are shown if not all are; may be empty.
     numbers : int array, shape (rank,), or None
         Of the ranks that are shown, where not all of a run are.
-    marked : tuple of int
-        Rows that stand out; a page points at them.
+    in_percent : bool
+        Whether cells are shares, not times.
+    callouts : tuple of Callout
+        What stands out.
     """
 
     title: str
@@ -53,12 +77,22 @@ class HeatMap:
     ranks_a_row: int
     numbers: NDArray[np.int64] | None = None
     of_how_many: str = ""
-    marked: tuple[int, ...] = ()
+    in_percent: bool = False
+    callouts: tuple[Callout, ...] = ()
 
     @property
     def unit(self) -> Unit:
         """The unit of the colours."""
-        return unit_for(self.times)
+        return PERCENT if self.in_percent else unit_for(self.times)
+
+    def written(self, value: float) -> str:
+        """Write the value of a cell."""
+        return percent(value) if self.in_percent else seconds(value)
+
+    @property
+    def highest(self) -> str:
+        """What the highest of several cells is called."""
+        return "largest" if self.in_percent else "slowest"
 
     @property
     def first_body(self) -> NDArray[np.int64]:
@@ -87,7 +121,7 @@ class HeatMap:
     def x_label(self) -> str:
         """What a column is."""
         parts = ([self.selection] if self.selection else []) + (
-            [f"each column: the slowest of {self.bodies_a_column}"]
+            [f"each column: the {self.highest} of {self.bodies_a_column}"]
             if self.bodies_a_column > 1
             else []
         )
@@ -98,7 +132,7 @@ class HeatMap:
         """What a row is."""
         pooled = self.ranks_a_row
         parts = ([self.of_how_many] if self.of_how_many else []) + (
-            [f"each row: the slowest of {pooled}"] if pooled > 1 else []
+            [f"each row: the {self.highest} of {pooled}"] if pooled > 1 else []
         )
         return "rank" + (f" ({'; '.join(parts)})" if parts else "")
 
@@ -107,6 +141,13 @@ class HeatMap:
         """What the ranks are called, in the order of the rows: their numbers."""
         numbers = np.arange(self.ranks) if self.numbers is None else self.numbers
         return [str(number) for number in numbers.tolist()]
+
+    def rows_of(self, callout: Callout) -> list[int]:
+        """Return the rows of what stands out, of ranks that are shown."""
+        if self.numbers is None:
+            return [rank for rank in callout.ranks if rank < self.ranks]
+        there = {rank: row for row, rank in enumerate(self.numbers.tolist())}
+        return [there[rank] for rank in callout.ranks if rank in there]
 
     def coarser(self, columns: int, rows: int) -> HeatMap:
         """Return the map pooled to at most this number of columns and rows."""
@@ -124,7 +165,10 @@ class HeatMap:
         names, height = self.names, self.ranks_a_row
         ends = zip(names[::height], [*names[height - 1 :: height], names[-1]], strict=False)
         rows = [f"rank_{first}" + (f"_to_{last}" if height > 1 else "") for first, last in ends]
-        cells = {f"{name}_s": self.times[:, row] for row, name in enumerate(rows)}
+        cells = {
+            f"{name}_{'share' if self.in_percent else 's'}": self.times[:, row]
+            for row, name in enumerate(rows)
+        }
         return {"body": self.first_body, "body_to": self.last_body, **cells}
 
 

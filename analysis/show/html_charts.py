@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from hindmost.analysis.show.boxes import Boxes, boxes_html
 from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_maps import map_data, map_legend, packed
@@ -23,7 +24,7 @@ from hindmost.printable import page_json
 
 DIGITS = 5
 ROOM = 0.03
-"""Share of a logarithmic axis that is free at either end."""
+"""Share of an axis of points that is free at either end."""
 Choices = Sequence[tuple[str, str]]
 """Value and text of each choice."""
 HINT = (
@@ -32,7 +33,11 @@ HINT = (
 )
 
 
-SCRIPTS = shared_scripts("chart", "downloads", "curves", "choice", "heat_map", "unpack", "start")
+CHART_SCRIPTS = shared_scripts(
+    "elements", "unpack", "numbers", "chart", "downloads", "curves", "heat_map"
+)
+"""What draws curves and maps."""
+SCRIPTS = (*CHART_SCRIPTS, *shared_scripts("choice", "start"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +106,10 @@ def curve_data(chart: Chart) -> dict[str, Any]:
     """Return what the script needs of curves; of a logarithmic axis, its decimal logarithms."""
     of_x, of_y = chart.logarithmic
     low, high = x_limits(chart.series)
-    if of_x and chart.x_ticks:  # so that marks at the ends are whole
+    if of_x and low > 0.0:  # so that marks at the ends are whole
         low, high = low * (low / high) ** ROOM, high * (high / low) ** ROOM
+    elif any(each.look == "points" for each in chart.series):
+        low, high = low - ROOM * (high - low), high + ROOM * (high - low)
     chart = logarithms(chart)
     points = [each.name for each in chart.series if each.look == "points"]  # each with its mark
     return {
@@ -114,6 +121,11 @@ def curve_data(chart: Chart) -> dict[str, Any]:
             "limits": (math.log10(low), math.log10(high)) if of_x else (low, high),
             "counted": chart.counted and not of_x,
             "names": list(chart.names),
+            "kept": [
+                (at, chart.names[round(at)] if chart.names else f"{at:g}")
+                for at, _ in chart.callouts
+                if chart.counted
+            ],
             "ticks": [math.log10(each) if of_x else each for each in chart.x_ticks],
             "logarithmic": of_x,
         },
@@ -124,6 +136,7 @@ def curve_data(chart: Chart) -> dict[str, Any]:
             "logarithmic": of_y,
         },
         "marks": chart.marks_by_room,
+        "callouts": [{"x": at, "text": text} for at, text in chart.callouts],
         "series": [
             series_data(series, colour)
             | ({"mark": points.index(series.name)} if series.look == "points" else {})
@@ -194,12 +207,12 @@ def curve_legend(chart: Chart, choices: Choices = (), what: str = "") -> Markup:
 
 
 def live_chart(
-    content: Chart | HeatMap,
+    content: Chart | HeatMap | Boxes,
     heading: str,
     caption: str,
     numbers: Iterator[int],
     *,
-    height: float,
+    height: float | None = None,
     opens: Opens | None = None,
 ) -> Widget:
     """Return a chart or map that shows its numbers at the pointer.
@@ -209,18 +222,27 @@ def live_chart(
     numbers : iterator of int
         Gives the number of the chart on its page; ``#chart-NUMBER@x,y`` in an address points at a
         place in it.
-    height : float
-        Of the picture for readers without scripts, in inches.
+    height : float, optional
+        Of the picture for readers without scripts, in inches; else there is none.
     opens : Opens, optional
         What a click on the chart opens.
     """
-    if isinstance(content, HeatMap):
-        data, legend = map_data(content), map_legend(content)
-    else:
-        data, legend = curve_data(content), curve_legend(content)
+    if isinstance(content, Boxes):
+        anchor = f"chart-{next(numbers)}"
+        html = boxes_html(content, anchor, heading, caption)
+        return Widget(html=html, anchor=anchor, heading=heading)
+    data, legend = data_and_legend(content)
     if opens is not None:
         data["opens"] = opens.to_json()
-    return figure(next(numbers), content, heading, caption, picture(content, height), data, legend)
+    png = b"" if height is None else picture(content, height)
+    return figure(next(numbers), content, heading, caption, png, data, legend)
+
+
+def data_and_legend(content: Chart | HeatMap) -> tuple[dict[str, Any], Markup]:
+    """Return what the script needs of a chart or map, and its legend."""
+    if isinstance(content, HeatMap):
+        return map_data(content), map_legend(content)
+    return curve_data(content), curve_legend(content)
 
 
 def choice_chart(

@@ -10,10 +10,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.heat_map import PERCENT, HeatMap
 from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
-from hindmost.text import seconds
 
 MAX_CELLS = 150_000
 """Times of a map or a timeline on a page, each about a byte and a half."""
@@ -31,8 +30,9 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     import matplotlib as mpl
 
     coarse = coarse_enough(heat_map)
-    unit = coarse.unit
-    times = coarse.times * unit.per_second
+    scale, unit = (PERCENT.per_second, PERCENT.sign) if coarse.in_percent else (1.0, "s")
+    times = scale * coarse.times
+    callouts = [(each, coarse.rows_of(each)) for each in coarse.callouts]
     colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
     left = float(coarse.bodies[0]) - 0.5 * coarse.stride
     return {
@@ -42,8 +42,15 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
             "limits": (left, left + coarse.bodies.size * coarse.stride),
             "counted": True,
         },
-        "y": {"limits": (-0.5, coarse.ranks - 0.5), "counted": True},
-        "unit": unit.sign,
+        "y": {
+            "limits": (-0.5, coarse.ranks - 0.5),
+            "counted": True,
+            "upright": True,
+            "names": coarse.names if coarse.numbers is not None else [],
+            "kept": [(row, coarse.names[row]) for _, rows in callouts for row in rows[:1]],
+        },
+        "unit": unit,
+        "highest": coarse.highest,
         "first_body": int(coarse.bodies[0]),
         "stride": coarse.stride,
         "bodies": int(coarse.bodies.size),
@@ -52,11 +59,14 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
         "rows": times.shape[1],
         "column_width": coarse.bodies_a_column * coarse.stride,
         "row_height": coarse.ranks_a_row,
-        "names": coarse.names if coarse.numbers is not None else [],
-        "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
+        "colour_limits": [scale * limit for limit in coarse.colour_limits_s],
         "colours": [hex_colour(colour) for colour in colours],
         "far_beyond": FAR_BEYOND,
-        "marked": coarse.marked,
+        "callouts": [
+            {"text": each.text, "rows": rows, "iterations": each.iterations}
+            for each, rows in callouts
+            if rows
+        ],
         **packed(times),
     }
 
@@ -96,7 +106,7 @@ def hex_colour(colour: NDArray[np.float64]) -> str:
 def map_legend(heat_map: HeatMap) -> Markup:
     """Return the scale of colours with the times at its ends, and the choice of an order."""
     coarse = coarse_enough(heat_map)
-    low, high = map(seconds, coarse.colour_limits_s)
+    low, high = map(coarse.written, coarse.colour_limits_s)
     far = float(coarse.times.max()) > FAR_BEYOND * coarse.colour_limits_s[1]
     return rendered(
         "show/charts.html",

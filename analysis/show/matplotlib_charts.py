@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hindmost.analysis.show.boxes import Boxes, draw_boxes
 from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.figure_style import (
     MAX_TICKS,
@@ -41,8 +42,10 @@ PICTURE_DPI = 110
 """Of the pictures for readers without scripts."""
 
 
-def draw(content: Chart | HeatMap, axes: Axes) -> Axes:
-    """Draw a chart or a map on matplotlib's axes and return them."""
+def draw(content: Chart | HeatMap | Boxes, axes: Axes) -> Axes:
+    """Draw what a figure shows on matplotlib's axes and return them."""
+    if isinstance(content, Boxes):
+        return draw_boxes(content, axes)
     return draw_map(content, axes) if isinstance(content, HeatMap) else draw_chart(content, axes)
 
 
@@ -196,6 +199,10 @@ def draw_map(heat_map: HeatMap, axes: Axes) -> Axes:
     elif heat_map.ranks <= MAX_TICKS:
         axes.set_yticks(range(heat_map.ranks))
     put_words(axes, title=heat_map.title, x_label=heat_map.x_label, y_label=heat_map.y_label)
+    for callout in heat_map.callouts:
+        for row in heat_map.rows_of(callout):
+            axes.plot(1.005, row, "<", ms=5, color=LINES[1], clip_on=False,
+                      transform=axes.get_yaxis_transform())  # fmt: skip
     figure = axes.get_figure()
     assert figure is not None
     label = f"{heat_map.what}, {heat_map.unit.sign}"

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from hindmost.analysis.show.facts import (
-    Certainty,
     ExtraWork,
     Fact,
     GrowingWork,
+    InFunction,
     NoCore,
     RecurringWork,
     Stated,
@@ -23,6 +23,7 @@ from hindmost.analysis.show.facts import (
     UnequalWork,
 )
 from hindmost.analysis.show.table import WIDTH
+from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import CHANCE, HALF_AS_FAST, Culprit, Doubt
 from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
@@ -55,36 +56,22 @@ class Sentence:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FactEntry:
     """A fact as JSON has it; `text` is what a page and a terminal with room say."""
 
-    quantity: str
-    subject: str
-    cost_s: float
-    interval_s: tuple[float, float] | None
-    share: float | None
-    certainty: Certainty
-    doubt: str
-    where: str
-    remedy: str
-    text: str
+    fact: Fact
 
-    @classmethod
-    def of(cls, fact: Fact) -> FactEntry:
-        """Return the entry of a fact."""
-        return cls(
-            quantity=fact.quantity,
-            subject=fact.subject,
-            cost_s=fact.cost_s,
-            interval_s=fact.interval_s,
-            share=fact.share,
-            certainty=fact.certainty,
-            doubt=fact.doubt,
-            where=fact.where,
-            remedy=fact.remedy,
-            text=text(fact),
-        )
+    JSON = (
+        "quantity=fact.quantity subject=fact.subject cost_s=fact.cost_s interval_s=fact.interval_s "
+        "share=fact.share certainty=fact.certainty doubt=fact.doubt where=fact.where "
+        "remedy=fact.remedy text"
+    )
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return text(self.fact)
 
 
 # What a fact says.
@@ -106,10 +93,12 @@ def sentences(fact: Fact) -> list[Sentence]:
             where = f", {fact.where}" if fact.where else ""
             return [
                 Sentence(f"{capital(brief(fact))}{where}: {seconds(fact.cost_s)}."),
+                *in_function(fact.function, "what these take longer"),
                 Sentence(more, OTHERS),
             ]
         case GrowingWork():
-            return [Sentence(f"{capital(brief(fact))}.")]
+            grown = in_function(fact.function, "what is added")
+            return [Sentence(f"{capital(brief(fact))}."), *grown]
         case UnequalThreads():
             shared = (
                 f"{counted(fact.threads, 'thread')} of a rank work in OpenMP regions; their "
@@ -243,11 +232,30 @@ def on_extra_work(extra: ExtraWork) -> list[Sentence]:
     return [Sentence(words), *on_function(extra)]
 
 
+def in_function(function: InFunction | None, what: str) -> list[Sentence]:
+    """Return in which function something is, where that is known."""
+    if function is None:
+        return []
+    part, place = share_words(function.attribution), function.place
+    if function.blocked:
+        return [Sentence(f"In {part[:1].lower()}{part[1:]} of {what} it is blocked in {place}.")]
+    return [Sentence(f"{part} of {what} is spent in {place}.")]
+
+
+def share_words(found: Attribution) -> str:
+    """Write a function's share of extra time, with its interval."""
+    low, high = found.interval
+    share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
+    return "Nearly all" if low > NEARLY_ALL else share
+
+
 def idle_words(extra: ExtraWork) -> str:
     """Write what a rank does in time that is no processor time."""
     idle_s = extra.extra_s - extra.extra_cpu_s
     if extra.core_wait_s >= WAITING * idle_s:
         return "waits for a core"
+    if extra.blocked:
+        return f"is blocked in {extra.blocked}"
     others = ["for its other threads"] if extra.has_team else []
     if not extra.core_wait_s < BLOCKED * idle_s:
         others.insert(0, "for a core")
@@ -271,9 +279,7 @@ def on_function(extra: ExtraWork) -> list[Sentence]:
         ]
     if found.is_alike:
         return [Sentence(f"All functions in {extra.place} take longer there.")]
-    low, high = found.interval
-    share = f"{percent(min(found.share, 1.0), 0)} ({100 * low:.0f} to {100 * high:.0f})"
-    share = "Nearly all" if low > NEARLY_ALL else share
+    share = share_words(found)
     said = [Sentence(f"{share} of its extra processor time there is spent in {extra.place}.")]
     if extra.same_core:
         said.append(

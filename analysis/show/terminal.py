@@ -1,23 +1,22 @@
-"""Tables on a terminal, in a pipe and in plain text."""
+"""Tables on a terminal, in a pipe and in plain text, all laid out by rich."""
 
 from __future__ import annotations
 
-import shutil
+import io
 import textwrap
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.table import Table as Layout
 from rich.text import Text
 
-from hindmost.analysis.show.table import NAME, RIGHT, WIDTH, Table
+from hindmost.analysis.show.table import RIGHT, WIDTH, Table
 from hindmost.output import is_terminal, write_lines
 from hindmost.printable import one_line
 
-SHORTEST_NAME = 24
 GAP = 2
 """Letters between two columns."""
-PIPE_WIDTH = 200
-CUT = "…"
+UNLIMITED = 1 << 20
+"""Width of a pipe, in letters."""
 
 
 class PlainConsole(Console):
@@ -28,79 +27,47 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
-def new_console(width: int | None = None) -> Console:
-    """Make the console for all output of rich."""
-    return PlainConsole(width=width, highlight=False, markup=False, emoji=False)
-
-
-def table_width() -> int:
-    """Return how wide a table may be, in letters."""
-    return shutil.get_terminal_size().columns if is_terminal() else PIPE_WIDTH
+def new_console(sink: io.StringIO | None = None) -> Console:
+    """Make the console for all output of rich; one that writes to a sink is as wide as a pipe."""
+    width = None if sink is None else UNLIMITED
+    return PlainConsole(file=sink, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_table(table: Table) -> None:
-    """Print a table; outside a terminal no column is cut."""
+    """Print a table; a terminal breaks cells that have no room, a pipe none."""
     if not is_terminal():
         write_lines(*plain_lines(table))
         return
-    width = table_width()
-    console = new_console(width)
+    console = new_console()
     for line in table.title:
         console.print(Text(one_line(line), style="bold"))
-    for line in (*row_lines(table, width), *note_lines(table, width)):
-        console.print(Text(line), soft_wrap=True)
+    console.print(layout(table))
+    for line in note_lines(table):
+        console.print(Text(line))
 
 
 def plain_lines(table: Table) -> list[str]:
-    """Return the lines of a table for a pipe or a mail: nothing is cut."""
-    return [*map(one_line, table.title), *row_lines(table), *note_lines(table)]
+    """Return the lines of a table for a pipe or a mail: nothing is broken or cut."""
+    sink = io.StringIO()
+    new_console(sink).print(layout(table))
+    rows = [line.rstrip() for line in sink.getvalue().splitlines()]
+    return [*map(one_line, table.title), *rows, *note_lines(table)]
 
 
-def row_lines(table: Table, width: int | None = None) -> list[str]:
-    """Return the line of the heads and the line of every row.
-
-    Names are cut in the middle until the lines are no wider than ``width``; they keep
-    `SHORTEST_NAME` letters, and other cells all of theirs.
-    """
-    rows = [[one_line(column.head) for column in table.columns]]
-    rows += [[one_line(cell) for cell in row] for row in table.rows]
-    widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
-    excess = 0 if width is None else sum(widths) + GAP * (len(widths) - 1) - width
-    for at, column in enumerate(table.columns):
-        if column.kind == NAME and excess > 0:
-            room = max(widths[at] - excess, min(SHORTEST_NAME, widths[at]))
-            excess -= widths[at] - room
-            widths[at] = room
-            for row in rows:
-                row[at] = cut_middle(row[at], room)
-    lines = []
-    for row in rows:
-        cells = []
-        for cell, column, room in zip(row, table.columns, widths, strict=True):
-            blank = " " * (room - cell_len(cell))
-            cells.append(blank + cell if column.kind == RIGHT else cell + blank)
-        lines.append((" " * GAP).join(cells).rstrip())
-    return lines
+def layout(table: Table) -> Layout:
+    """Return a table as rich lays it out: without rules, numbers below each other."""
+    made = Layout(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    for column in table.columns:
+        made.add_column(
+            Text(one_line(column.head)),
+            justify="right" if column.kind == RIGHT else "left",
+            overflow="fold",
+        )
+    for row in table.rows:
+        made.add_row(*(Text(one_line(cell)) for cell in row))
+    return made
 
 
-def note_lines(table: Table, width: int | None = None) -> list[str]:
+def note_lines(table: Table) -> list[str]:
     """Return the notes below a table, broken into lines."""
-    room = min(width or WIDTH, WIDTH)
-    return [line for note in table.notes for line in textwrap.wrap(one_line(note), room)]
-
-
-def cut_middle(text: str, room: int) -> str:
-    """Cut a text in the middle to a width in letters, so that both ends stay visible.
-
-    Wide letters count as two.
-    """
-    if cell_len(text) <= room:
-        return text
-    half = (room - 1) // 2
-    begin = set_cell_size(text, room - 1 - half).rstrip()
-    end = ""
-    for letter in reversed(text):
-        if cell_len(letter + end) > half:
-            break
-        end = letter + end
-    return f"{begin}{CUT}{end.lstrip()}"
+    return [line for note in table.notes for line in textwrap.wrap(one_line(note), WIDTH)]

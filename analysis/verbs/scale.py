@@ -230,15 +230,13 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         noise_lines,
         scaling_table,
     )
-    from hindmost.analysis.show.terminal import table_width
+    from hindmost.analysis.show.terminal import print_table
 
     for metric in study.metrics:
         standings = metric.at_target(metric.order[:top])
-        write_lines(*scaling_table(metric, standings, width=table_width()))
-        if len(metric) > top:
-            write_lines(
-                f"{counted(len(metric) - top, 'more kernel')}: --top {len(metric)} shows all."
-            )
+        at = metric.target.explain()
+        title = f"{metric.metric} at {at}: {counted(len(metric), 'kernel')}"
+        print_table(scaling_table(metric, standings).under(title))
         write_lines(*folded(kernel_lines(metric, standings)))
         noises = [batch.noise for batch in metric.batches]
         likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1

@@ -140,7 +140,7 @@ def perform(arguments: argparse.Namespace) -> int:
             replace(
                 summary,
                 findings=tuple(doubts),
-                facts=tuple(map(FactEntry.of, facts_of(run, doubts))),
+                facts=tuple(map(FactEntry, facts_of(run, doubts))),
             )
             for run, (summary, doubts) in zip(runs, shown.values(), strict=True)
         ]

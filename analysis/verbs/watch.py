@@ -173,5 +173,5 @@ def serve(path: Path, port: int) -> int:
         )
         while not stopped.wait(0.2):
             pass
-        server.news(0, 0)
+        server.news("")
         return status_of(server.history)

@@ -87,8 +87,8 @@ class FeedHistory:
         Lines of those that are done.
     end : dict or None
         The last line, or its substitute if the run died.
-    begun : int
-        Counts the solves, the time before the first one included.
+    begun, taken : int
+        Counts the solves, the time before the first one included, and the frames of this one.
 
     Parameters
     ----------
@@ -107,6 +107,7 @@ class FeedHistory:
     def _begin_solve(self) -> None:
         self.begun += 1
         self.frames.clear()
+        self.taken = 0
         self._behind: dict[int, list[float]] = {}
         self._watched_ns = 0.0
 
@@ -130,6 +131,7 @@ class FeedHistory:
 
     def _add_frame(self, frame: dict[str, Any]) -> None:
         self.frames.append(frame)
+        self.taken += 1
         window_ns = frame["window_ns"] / self.head.ranks
         rank, work_ns = frame["extrema"][0]
         mean_ns = (frame["window_ns"] - sum(frame["phase_ns"][:3])) / self.head.ranks
@@ -147,11 +149,10 @@ class FeedHistory:
         """Iterations that the solve does in this run."""
         return self.solve["iterations"] - self.solve.get("done", 0) if self.solve else 0
 
-    def frames_after(self, begun: int, t_ns: int) -> list[dict[str, Any]]:
-        """Return the frames of a solve after a time that a viewer names; all of a newer solve."""
-        if begun != self.begun:
-            return self.frames
-        return [frame for frame in self.frames if frame["t_ns"] > t_ns]
+    @property
+    def done_share(self) -> float:
+        """Share of the iterations of the solve that is done."""
+        return min(self.frames[-1]["iteration"] / max(self.total, 1), 1.0) if self.frames else 0.0
 
     def hindmost(self, most: int = 5) -> list[Straggler]:
         """Return the ranks that had most work longest, most first."""

@@ -104,6 +104,7 @@ def said(history: FeedHistory) -> dict[str, str | list[list[str]]]:
         "progress": progress(history),
         "next": next_cycle(history),
         "ending": ending(history),
+        "slowest": hindmost_words(history),
         "predictions": [] if over else prediction_rows(history),
         "stragglers": [
             [f"rank {each.rank}", percent(each.share), seconds(each.excess_s)]

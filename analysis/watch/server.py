@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.analysis.watch.feed_history import FeedHistory, poll
 from hindmost.analysis.watch.progress_text import said
-from hindmost.analysis.watch.watch_page import watch_page
+from hindmost.analysis.watch.watch_page import chart_news, watch_page
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.feed import FeedReader, write_control
 
@@ -70,6 +70,7 @@ class WatchServer(ThreadingHTTPServer):
         self._reader = FeedReader(path)
         self.history = FeedHistory(self._reader.head)
         self._reading = threading.Lock()
+        self._drawn: tuple[str, dict[str, Any]] = ("", {})
         self._token = secrets.token_urlsafe(32)
         self.page = page_html(watch_page(self.history.head)).encode()
         try:
@@ -87,25 +88,36 @@ class WatchServer(ThreadingHTTPServer):
         given = word.encode("utf-8", "surrogateescape")
         return hmac.compare_digest(given, self._token.encode())
 
-    def news(self, begun: int, t_ns: int) -> bytes:
-        """Read the feed; return the state of the run as JSON, and frames that a viewer lacks.
+    def news(self, have: str) -> bytes:
+        """Read the feed; return the state of the run as JSON, and charts if a viewer lacks them.
 
         Parameters
         ----------
-        begun, t_ns : int
-            The solve and the time of the last frame that the viewer has.
+        have : str
+            What the last news said that the viewer has then.
         """
         with self._reading:
             poll(self._reader, self.history)
             history = self.history
+            newest = f"{history.begun}.{history.taken}"
+            last = history.frames[-1] if history.frames else {"period": None, "metric": None}
             content = {
-                "head": history.head.line(),
-                "begun": history.begun,
-                "frames": history.frames_after(begun, t_ns),
+                "have": newest,
+                "frames": history.taken,
+                "done_share": history.done_share,
+                "period": last["period"],
+                "metric": last["metric"],
+                "charts": None if have == newest else self.charts(newest),
                 "state": history.state(),
                 "said": said(history),
             }
             return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+    def charts(self, newest: str) -> dict[str, Any]:
+        """Return the data and legends of the charts, drawn once for all viewers."""
+        if self._drawn[0] != newest:
+            self._drawn = (newest, chart_news(self.history.head, self.history.frames))
+        return self._drawn[1]
 
     def __enter__(self) -> WatchServer:
         """Begin to serve."""
@@ -151,12 +163,8 @@ class Viewer(BaseHTTPRequestHandler):
             return self._say(200, self.server.page, "text/html; charset=utf-8")
         if name != "news":
             return self._say(404)
-        given = parse_qs(query)
-        try:
-            begun, t_ns = (int(given.get(key, ["0"])[0]) for key in ("begun", "t_ns"))
-        except ValueError:
-            return self._say(400)
-        return self._say(200, self.server.news(begun, t_ns), JSON)
+        have = parse_qs(query).get("have", [""])[0]
+        return self._say(200, self.server.news(have), JSON)
 
     def do_POST(self) -> None:
         """Change rate and metric."""

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, shared_scripts
+from markupsafe import Markup
+
+from hindmost.analysis.show.chart import Chart
+from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.html_charts import data_and_legend, live_chart
+from hindmost.analysis.show.page import Heading, Page, Part, Widget
 from hindmost.analysis.show.templates import rendered
+from hindmost.analysis.watch.live_charts import Frames, phase_chart, rank_map, time_chart
 from hindmost.harness.runfile.feed import FeedHead
 from hindmost.text import counted
 
 HERE = Path(__file__).parent
 TEMPLATE = "watch/watch.html"
+
+
+HEADINGS = ("Ranks", "Where the time goes", "Iteration times in the last frame")
+
+
+def contents(head: FeedHead, frames: Frames) -> tuple[HeatMap | Chart, ...]:
+    """Return what the charts show, in the order of their headings."""
+    return rank_map(head, frames), phase_chart(head, frames), time_chart(head, frames)
+
+
+def chart_news(head: FeedHead, frames: Frames) -> dict[str, dict[str, Any]]:
+    """Return the data and the legend of every chart, by its id."""
+    drawn = map(data_and_legend, contents(head, frames))
+    return {
+        f"chart-{number}": {"data": data, "legend": legend}
+        for number, (data, legend) in enumerate(drawn, 1)
+    }
 
 
 def watch_page(head: FeedHead) -> Page:
@@ -22,27 +47,22 @@ def watch_page(head: FeedHead) -> Page:
     head : FeedHead
         The first line of the feed.
     """
-    ranks, hosts = head.ranks, head.hosts
-    shared = (
-        ""
-        if ranks <= head.columns
-        else (f" {ranks:,} ranks share {head.columns} rows; each row shows its largest share.")
-    )
+    ranks, hosts, numbers = head.ranks, head.hosts, count(1)
+    merged = "Old frames are merged and keep the largest share."
+    if ranks > head.columns:
+        merged += f" {ranks:,} ranks share {head.columns} rows; each row shows its largest share."
     parts: list[Part] = [
         PROGRESS,
         controls_of(head.periods_s, head.metrics),
         Heading("Slowest ranks (stragglers)"),
         Widget(html=rendered(TEMPLATE, "stragglers")),
-        Heading("Ranks"),
-        canvas("ranks", "Share of a metric by rank and time", "16rem"),
-        Paragraph(
-            "Each column is a frame. Old frames are merged and keep the largest share." + shared,
-            quiet=True,
+        *(
+            live_chart(content, heading, caption, numbers)
+            for content, heading, caption in zip(
+                contents(head, ()), HEADINGS, (merged, "", ""), strict=True
+            )
         ),
-        Heading("Where the time goes"),
-        canvas("profile", "Shares of the phases in the time of all ranks", "14rem"),
-        Heading("Iteration times in the last frame"),
-        canvas("times", "Counts of iteration times of all ranks", "10rem"),
+        NEWS,
     ]
     where = head.host if hosts == 1 else f"{hosts} hosts"
     subtitle = f"{counted(ranks, 'rank')} on {where}, begun {head.began_utc}"
@@ -50,12 +70,10 @@ def watch_page(head: FeedHead) -> Page:
     return Page(title=title, subtitle=subtitle, parts=parts, served=True)
 
 
-PROGRESS = Widget(
-    html=rendered(TEMPLATE, "progress"),
-    scripts=(*shared_scripts("chart", "elements"), HERE / "charts.js", HERE / "watch.js"),
-    styles=(HERE / "watch.css",),
-)
-"""How far the run is, and whether it is still running; the script fills all parts of the page."""
+PROGRESS = Widget(html=rendered(TEMPLATE, "progress"), styles=(HERE / "watch.css",))
+"""How far the run is, and whether it is still running."""
+NEWS = Widget(html=Markup(""), scripts=(HERE / "watch.js",))
+"""What fills all parts of the page, after the scripts of its charts."""
 
 
 def controls_of(periods_s: Sequence[float], metrics: Sequence[str]) -> Widget:
@@ -65,8 +83,3 @@ def controls_of(periods_s: Sequence[float], metrics: Sequence[str]) -> Widget:
         for period in dict.fromkeys(periods_s)
     ]
     return Widget(html=rendered(TEMPLATE, "controls", periods, metrics))
-
-
-def canvas(name: str, description: str, height: str) -> Widget:
-    """Return the place of a chart that the script draws."""
-    return Widget(html=rendered(TEMPLATE, "canvas", name, description, height))

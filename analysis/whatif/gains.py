@@ -139,6 +139,11 @@ class Remedy:
         return f": undecided, because {self.why}"
 
     @property
+    def sentence(self) -> str:
+        """What the replay with the change says."""
+        return f"With {self.change} the replay takes {self.words}{self.verdict}."
+
+    @property
     def words(self) -> str:
         """The predicted time with its interval."""
         low, high = seconds(self.low_s), seconds(self.high_s)
@@ -342,10 +347,7 @@ def gain_lines(remedies: Remedies) -> list[str]:
     if remedies.refused:
         return [f"What a change would save is undecided: {remedies.refused}."]
     return [
-        *(
-            f"With {each.change} the replay takes {each.words}{each.verdict}."
-            for each in remedies.largest_first()
-        ),
+        *(each.sentence for each in remedies.largest_first()),
         *(
             f"With {change}: undecided, because {why}."
             for change, why in remedies.why_undecided.items()

@@ -161,6 +161,8 @@ class Agreed:
         Why there are no bodies although there were iterations; empty otherwise.
     cut : bool
         Whether some rank has iterations that others do not have.
+    missing : str
+        Which iterations that the program marks are left out, and why; empty if none are.
     iterations : Attached or None
         Where no marks were made: what the file says of the iterations.
     work : float or None
@@ -172,6 +174,7 @@ class Agreed:
     generic: str = ""
     why_none: str = ""
     cut: bool = False
+    missing: str = ""
     iterations: Attached | None = None
     work: float | None = None
 

@@ -159,7 +159,7 @@ def convert(
 
 def why_whole_program(files: Sequence[Path]) -> str:
     """Return why a run file has the whole program as one iteration; empty if none has."""
-    said = (open_run(file).header.spec[KIND].get("no_loop", "") for file in files)
+    said = (open_run(file).header.spec.get(KIND, {}).get("no_loop", "") for file in files)
     return next(filter(None, said), "")
 
 

@@ -155,11 +155,17 @@ def header_of(
     is_solve = facts.what == "solve"
     posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
     lost = sum(part.facts.lost for each in group for part in each.parts)
-    spec: Json = {
-        "mpi_seen": seen,
-        "pid": raw.program.pid,
-        KIND: attached_of(program, group, none, iterations, work),
-    }
+    about = program.first.program.recording
+    spec: Json = {"mpi_seen": seen, "pid": raw.program.pid}
+    if not about:
+        spec[KIND] = attached_of(program, group, none, iterations, work)
+    else:
+        spec |= about.get("spec", {})
+        if iterations and "summed" in iterations:
+            spec["summed"] = iterations["summed"]
+        seen_on = [each.end.solves_seen for each in program.ranks.values() if each.end]
+        if min(seen_on, default=0) > 1:
+            spec["solves_left_out"] = min(seen_on) - 1
     done = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
         ending = ending_of(group, done, generic)
@@ -186,7 +192,7 @@ def header_of(
     noise = program.first.program
     if noise.injected:
         spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
-    workload = workload_of(program, facts)
+    workload = about.get("name") or workload_of(program, facts)
     if phase and iterations and "loop" in iterations:
         workload += f"-{file_name(CodePlace.read(iterations['loop']['name']).function)}"
     header = origins.header(
@@ -228,6 +234,8 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     if bad and len(facts) > 1 and set(reasons) != {"CONVERGED_ITS"}:
         short = sum(bad.values())
         reason = f"{', '.join(name or 'unknown' for name in bad)} in {short} of {len(facts)} solves"
+    iterations = facts[0].iterations
+    apart = bool(generic) and len(group) == 1 and group[0].whole and done != iterations
     return Ending.of_petsc(
         asked=max(max(each.most, 0) for each in facts),
         done=done,
@@ -236,6 +244,7 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
         atol=max(each.atol or 0.0 for each in facts),
         norm=NORMS.get(facts[0].norm_type, ""),
         generic=generic,
+        counted=max(iterations, 0) if apart else 0,
     )
 
 
@@ -357,6 +366,8 @@ def failure_of(
         stood = where_ranks_stood(program)
         return f"the program ended {where}{how}; {f'{stood}; ' if stood else ''}{kept}"
     if lost:
+        if program.first.program.recording:
+            return f"{counted(lost, 'record')} found no room in memory; iterations before are kept"
         room = max(each.seen for each in facts) * RECORD.itemsize
         return (
             f"{counted(lost, 'record')} did not fit into --memory; {kept}, and all need --memory "

@@ -22,6 +22,12 @@ from hindmost.harness.attach.iterations import (
     chosen_loops,
     least_share,
 )
+from hindmost.harness.attach.own_iterations import (
+    FIRST_PHASE,
+    AgreedIterations,
+    RankIterations,
+    without_failed_phases,
+)
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.choice import Chosen
@@ -34,10 +40,9 @@ from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
-PAUSE, WORK, FIRST_PHASE = 998, 999, 1000
+PAUSE, WORK = 998, 999
 """Marks of a loop besides those of its iterations, which are `MONITOR`: the end of a pause in which
-the recorder wrote to its file, an amount of work, and the begin of the first phase; its end has the
-next number, then comes the second phase."""
+the recorder wrote to its file, and an amount of work."""
 
 
 Pauses = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -65,6 +70,8 @@ class LoopOfRanks:
         The names of all calls of MPI, by number.
     contexts : CallContexts
         Of all ranks.
+    delimited : bool
+        Whether iterations have marks at both ends, as those of ``hindmost.record``.
     """
 
     section: Matched
@@ -75,6 +82,7 @@ class LoopOfRanks:
     iterate_at: tuple[str, int] | None
     calls: Sequence[str]
     contexts: CallContexts
+    delimited: bool
 
     def agreed(self) -> list[Agreed]:
         """Find out how the iterations of each rank are found.
@@ -89,6 +97,8 @@ class LoopOfRanks:
         UnsureError
             No loop can be chosen.
         """
+        if self.delimited:
+            return [self.agreed_on_delimited()]
         spans_on, iterations = self.ways()
 
         def look_at(rank: int) -> tuple[bool, list[Spans]]:
@@ -115,6 +125,33 @@ class LoopOfRanks:
             )
             for at, (of_ranks, of) in enumerate(zip(own, iterations, strict=True))
         ]
+
+    def agreed_on_delimited(self) -> Agreed:
+        """Find out which iterations all ranks finished; collective."""
+        parts, block = self.section.parts, max(self.unit, 1)
+
+        def looked_at(rank: int) -> RankIterations:
+            marks = self.prepared(rank)[0].marks
+            return RankIterations.of(marks, parts[rank].facts.errors, block)
+
+        own = [looked_at(rank) for rank in self.blocks.each(FINDING)]
+        agreed = AgreedIterations.of(own, self.blocks.communicator, block)
+        if not agreed.kept.size:
+            return none_of(parts)
+
+        def found_on(rank: int) -> RankBodies:
+            recording, paused_ns = self.prepared(rank)
+            spans = agreed.spans(recording.marks)
+            recording = replace(recording, records=without_failed_phases(recording.records))
+            return bodies_in(spans, parts[rank].facts.phases, recording, self.names, paused_ns)
+
+        kept = SummedCalls(unit=block, passes=parts[0].facts.iterations + 1, unknown=0)
+        return Agreed(
+            of=found_on,
+            phases=(*PHASES, *self.names),
+            missing=agreed.why_missing,
+            iterations=Attached(summed=kept) if self.unit else None,
+        )
 
     def prepared(self, rank: int) -> tuple[Recording, Pauses]:
         """Return the recording of a rank without the pauses of the recorder."""

@@ -22,7 +22,7 @@ from hindmost.text import counted
 T = TypeVar("T")
 FLAGS = sum(Flag)
 """All flags that a record may have."""
-MARKS = (*range(32, 127), *range(997, 1128))
+MARKS = (*range(32, 127), *range(994, 1128))
 """Instants that have a name: letters, and the marks of a loop."""
 MAX_COUNT, MAX_ADDRESS = 1 << 53, 1 << 48
 PLACE_NUMBERS = ("module", "offset", "function", "bytes")

@@ -52,6 +52,8 @@ class Program:
     injection_seed : int
     origins : mapping
         Machine, scheduler and repository, as rank 0 found them; may be empty.
+    recording : mapping
+        Of ``hindmost.record``, what it says of its loop; empty for another program.
     """
 
     version: Annotated[int, Meta(ge=1)] = 1
@@ -77,6 +79,7 @@ class Program:
     injected: str = ""
     injection_seed: Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)] = 0
     origins: Mapping[str, Any] = field(default_factory=dict)
+    recording: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +143,8 @@ class Section:
         False if the program ended before the section did.
     phases : tuple of str
         Names of the phases that the program marks, by number.
+    errors : tuple of str
+        Names of the errors that ended iterations, by number.
     unit : int
         Passes of a loop that have sums together; 0 if all calls were kept.
     inner : tuple of Inner
@@ -185,6 +190,7 @@ class Section:
     load_after: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     complete: bool = True
     phases: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     unit: Count = 0
     inner: tuple[Inner, ...] = ()
 

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from hindmost.harness.attach.odd_numbers import usable
 from hindmost.harness.attach.raw import Frame, RawRank, Span, array_of, contexts_of, json_at
 from hindmost.harness.loops.names import lines_of, of_function
+from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.library import NS
+from hindmost.harness.runfile.bodies import IN_MPI, RankBodies
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, CodePlace, Module, line_of
-from hindmost.harness.runfile.samples import CodeStack, RankSamples, SampleKind
+from hindmost.harness.runfile.samples import CodeStack, IterationPart, RankSamples, SampleKind
 from hindmost.printable import printable
 
 PAIR = np.dtype([("before", "<u4"), ("chain", "<u4"), ("flags", "<u4"), ("ready", "<u4")])
@@ -28,8 +30,9 @@ HEAD = struct.Struct("<qqII")
 in nanoseconds, the thread's number, and the samples for which there was no room."""
 GAP = 0xFFFF
 """In place of a pair: so many times 2^16 microseconds pass."""
-IN_MPI, LAST = 1, 4
-"""Flags of a pair: in a call of MPI; where a thread stood when a signal ended the program."""
+DURING_MPI, LAST, BLOCKED = 1, 4, 8
+"""Flags of a pair: in a call of MPI; where a thread stood when a signal ended the program; where
+the thread that calls MPI was blocked in the system, outside of it."""
 WAITS = {
     "pthread_mutex_lock": "waits for a lock",
     "pthread_cond_wait": "waits for a condition",
@@ -52,6 +55,11 @@ SYSTEM = re.compile(
 OPENMP = re.compile(r"^lib(gomp|omp|iomp5)[-.][^/]*$")
 RUNTIME = re.compile(r"^(?:\w+ )?(?:__kmpc?_|kmp_|gomp_|GOMP_)\w")
 """Functions of these runtimes, where they are linked into the program."""
+SPREADS, LONGER, MAX_SLOW = 6.0, 0.05, 0.05
+"""Slow iterations are so many quartile distances, and by so much, above the median; no more than
+this share of all are."""
+OUTLINED = ".omp_outlined."
+"""Begin of the names that clang gives to regions."""
 COPIES = re.compile(
     r"\.(_omp_fn\.\d+|constprop\.\d+|isra\.\d+|part\.\d+|cold|lto_priv\.\d+|localalias)(?=\.|$)"
 )
@@ -157,6 +165,8 @@ def pairs_of(raw: RawRank) -> NDArray[np.void]:
 def samples_of(
     raw: RawRank,
     sections_ns: Sequence[tuple[int, int]],
+    bodies: RankBodies,
+    clock: CommonClock,
     numbers: NDArray[np.uint32],
     count_of_contexts: int,
     names: StackNames,
@@ -167,6 +177,10 @@ def samples_of(
     ----------
     sections_ns : sequence of tuple of int
         Begin and end of each, on the rank's clock.
+    bodies : RankBodies
+        The iterations of the rank.
+    clock : CommonClock
+        On which they begin.
     numbers : uint32 array, shape (context,)
         The number in the run of each call context of the rank.
     count_of_contexts : int
@@ -178,17 +192,20 @@ def samples_of(
         return None
     contexts = contexts_of(raw.file.data, raw.noted, [], TABLES)
     pairs = pairs_of(raw)
-    threads = threads_of(raw)
+    threads, slow = threads_of(raw), slow_iterations(bodies)
     found: list[NDArray[np.int64]] = []
     for number, thread in threads.items():
         inside = np.zeros(thread.time_ns.size, bool)
         for begin_ns, end_ns in sections_ns:
             inside |= (thread.time_ns >= begin_ns) & (thread.time_ns < end_ns)
-        pair = thread.pair[inside & (thread.pair < pairs.size)]
-        counts = np.bincount(pair, minlength=pairs.size)
-        (there,) = np.nonzero(counts)
-        found.append(np.stack([np.full(there.size, number), there, counts[there]]))
-    thread_of, pair_of, count = np.concatenate([np.zeros((3, 0), np.int64), *found], axis=1)
+        inside &= thread.pair < pairs.size
+        part = parts_at(clock.since_zero(thread.time_ns[inside]), bodies, slow)
+        which, counts = np.unique(
+            thread.pair[inside] * len(IterationPart) + part, return_counts=True
+        )
+        found.append(np.stack([np.full(which.size, number), which, counts]))
+    thread_of, which, count = np.concatenate([np.zeros((3, 0), np.int64), *found], axis=1)
+    pair_of, part_of = np.divmod(which, len(IterationPart))
     before = pairs["before"][pair_of].astype(np.int64)
     before = np.where(before < numbers.size, before, 0)
     chain = pairs["chain"][pair_of].astype(np.int64)
@@ -196,14 +213,19 @@ def samples_of(
     used, stack = np.unique(chain, return_inverse=True)
     named = names.of(contexts, used)
     kind = np.array([each[1] for each in named], np.uint8)[stack]
-    kind[(pairs["flags"][pair_of] & IN_MPI) > 0] = SampleKind.MPI
+    kind[(pairs["flags"][pair_of] & DURING_MPI) > 0] = SampleKind.MPI
+    blocked = (pairs["flags"][pair_of] & BLOCKED) > 0
+    kept = ~(blocked & (kind == SampleKind.OPENMP))  # it waits for other threads of its own
+    kind[blocked] = SampleKind.BLOCKED
     return RankSamples(
         period_s=sampler.period_ns * NS if sampler.mechanism != "none" else 0.0,
-        thread=thread_of,
-        context=numbers[before].astype(np.int64) if numbers.size else before * 0,
-        stack=stack.astype(np.int64),
-        count=count,
-        kind=kind,
+        thread=thread_of[kept],
+        context=(numbers[before].astype(np.int64) if numbers.size else before * 0)[kept],
+        stack=stack.astype(np.int64)[kept],
+        count=count[kept],
+        kind=kind[kept],
+        part=part_of.astype(np.uint8)[kept],
+        slow=int(slow.sum()),
         stacks=tuple(each[0] for each in named),
         threads=np.array(list(threads), np.int64),
         thread_s=np.array([each.cpu_ns * NS for each in threads.values()], np.float64),
@@ -214,6 +236,27 @@ def samples_of(
         why_none=sampler.why_none,
         cost_s=sampler.cost_ns * NS,
     )
+
+
+def slow_iterations(bodies: RankBodies) -> NDArray[np.bool_]:
+    """Tell which iterations of a rank stand out by their own work; none if those are many."""
+    outside = [name not in IN_MPI for name in bodies.phases]
+    own_s = bodies.phase_duration[:, outside].sum(axis=1, dtype=np.float64)
+    if not own_s.size:
+        return np.zeros(0, bool)
+    low_s, middle_s, high_s = np.quantile(own_s, (0.25, 0.5, 0.75))
+    slow = own_s > middle_s + max(SPREADS * (high_s - low_s), LONGER * middle_s)
+    return np.asarray(slow & (slow.mean() < MAX_SLOW))
+
+
+def parts_at(
+    time_s: NDArray[np.float64], bodies: RankBodies, slow: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return in which iterations some instants lie, see `IterationPart`: shape (sample,)."""
+    count = slow.size
+    at = np.clip(np.searchsorted(bodies.start, time_s, side="right") - 1, 0, max(count - 1, 0))
+    part = np.minimum(3 * at // max(count, 1), IterationPart.LAST)
+    return np.where(np.append(slow, False)[at], IterationPart.SLOW, part)
 
 
 def context_times(raw: RawRank, numbers: NDArray[np.uint32], contexts: int) -> NDArray[np.float64]:
@@ -233,9 +276,12 @@ def where_threads_stood(raw: RawRank) -> tuple[str, ...]:
     contexts, pairs = contexts_of(raw.file.data, raw.noted, [], TABLES), pairs_of(raw)
     said = []
     for number, thread in threads_of(raw).items():
-        last = int(thread.pair[-1]) if thread.pair.size else 0
-        pair = pairs[last if last < pairs.size else 0]
-        if not pair["flags"] & LAST or pair["flags"] & IN_MPI or pair["chain"] >= contexts.count:
+        last = pairs[thread.pair[thread.pair < pairs.size]]
+        last = last[(last["flags"] & LAST) > 0]
+        if not last.size:
+            continue
+        pair = last[-1]
+        if pair["flags"] & DURING_MPI or pair["chain"] >= contexts.count:
             continue
         place = StackNames().standing(contexts, int(pair["chain"]))
         if place:
@@ -248,6 +294,7 @@ class StackNames:
     """The functions and lines of addresses, each looked up once for all ranks of this process."""
 
     _known: dict[Module, dict[int, tuple[CodePlace, ...]]] = field(default_factory=dict)
+    _of_regions: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(
         self, contexts: CallContexts, chains: NDArray[np.int64]
@@ -262,7 +309,22 @@ class StackNames:
         frames = sorted({int(at) for each in chains for at in contexts.chain(int(each))})
         named = self._named(contexts, frames)
         modules = [Path(each.path).name for each in contexts.modules]
-        return [self._stack(contexts, int(each), named, modules) for each in chains]
+        found = [self._stack(contexts, int(each), named, modules) for each in chains]
+        for stack, _ in found:  # the thread that forks the others knows the function
+            for place in stack.places[: stack.region]:
+                if place.function.startswith(OUTLINED) and stack.region < len(stack.places):
+                    caller = stack.places[stack.region].function
+                    self._of_regions[place.function, place.file] = caller
+        return [(self._with_regions(stack), kind) for stack, kind in found]
+
+    def _with_regions(self, stack: CodeStack) -> CodeStack:
+        """Return a stack in which the parts of OpenMP regions have the names of their functions."""
+        known = self._of_regions
+        places = (
+            place._replace(function=known.get((place.function, place.file), place.function))
+            for place in stack.places
+        )
+        return stack._replace(places=tuple(places))
 
     def standing(self, contexts: CallContexts, chain: int) -> str:
         """Say what a thread does in a chain; empty if no function of the program is in it."""

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,8 @@ class Conversion:
         As `convert` takes it.
     line : ProgressLine
         For the person who waits.
+    name : RunName, optional
+        Of the run file; by default its workload names it.
     """
 
     program: RawProgram
@@ -80,6 +82,7 @@ class Conversion:
     report: Report
     iterate_at: tuple[str, int] | None
     line: ProgressLine
+    name: RunName | None = None
 
     def write(self, number: int, sections: tuple[Matched, ...]) -> list[Path]:
         """Write the run files of some sections of one kind; collective.
@@ -133,12 +136,16 @@ class SectionGroup:
         self._communicator = communicator
         self._program = program = conversion.program
         self._ranks = ranks = [program.ranks[rank] for rank in sections[0].ranks]
+        self._zero_ns = on_common_clock(ranks[0], sections[0].parts[0].facts.begin_ns)
         places = {rank: place for place, rank in enumerate(sections[0].ranks)}
         self._raws = {places[rank]: raw for rank, raw in raws.items()}
         # Whether the recorder saw MPI calls; a rank alone need not make any.
         self._seen = len(ranks) == 1 or not all(
             each.end and each.end.mpi_calls == 0 for each in ranks
         )
+        self._about = program.first.program.recording
+        if self._about:
+            self._seen = bool(self._about.get("mpi_seen"))
         self._injecting = bool(program.first.program.injected)
         finds = ranks[0].program.mark_call == FIND
         self._iterate_at = (conversion.iterate_at or (FIND, 1)) if finds else None
@@ -172,12 +179,11 @@ class SectionGroup:
     def agreed_on(self, section: Matched) -> list[Agreed]:
         """Return what the ranks of a section agree on; of several loops, one after the other."""
         raws, injecting = self._raws, self._injecting
-        zero_ns = on_common_clock(self._ranks[0], self._sections[0].parts[0].facts.begin_ns)
         own = partial(self.section_of, section)
 
         def recorded(place: int) -> Recording:
             raw, numbers = raws[place], self._numbers[place]
-            clock = clock_of(raw, zero_ns)
+            clock = clock_of(raw, self._zero_ns)
             return recording_of(
                 own(place), raw, clock, numbers, seen=self._seen, injecting=injecting
             )
@@ -193,6 +199,7 @@ class SectionGroup:
             iterate_at=self._iterate_at,
             calls=self._ranks[0].program.call_names,
             contexts=self._contexts,
+            delimited=bool(self._about),
         ).agreed()
 
     def polls_of(self, place: int) -> NDArray[np.int64]:
@@ -230,6 +237,8 @@ class SectionGroup:
         def run_of(place: int) -> RankRun:
             found = [each.of(place) for each in agreed]
             bodies = joined(found)
+            if self._about and not self._about.get("with_mpi"):
+                bodies = replace(bodies, events_left_out="")
             raw, parts = self._raws[place], [self.section_of(each, place) for each in group]
             more: dict[str, Any] = {}
             if contexts.known:
@@ -238,20 +247,24 @@ class SectionGroup:
                 more |= self.threads_of(place, parts)
             spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
             numbers = self._numbers[place]
-            more["samples"] = samples_of(raw, spans_ns, numbers, contexts.count, self._names)
-            if parts[0].facts.what != LOOP and not place:
+            clock = clock_of(raw, self._zero_ns)
+            more["samples"] = samples_of(
+                raw, spans_ns, bodies, clock, numbers, contexts.count, self._names
+            )
+            if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([each.facts for each in parts], found)
             return rank_run(
                 [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
                 bodies,
                 incoming=edges_of(parts, place, counted_bodies(agreed, bodies)),
-                seen=seen,
+                seen=seen or (bool(self._about) and parts[0].facts.what == LOOP),
                 **more,
             )
 
         made = self._blocks.once(run_of)
         work = [each.work for each in agreed if each.work is not None]
         cut = any(each.cut for each in agreed)
+        missing = next(filter(None, (each.missing for each in agreed)), "")
 
         def header() -> Header:
             first = made(0).bodies
@@ -268,7 +281,8 @@ class SectionGroup:
                     first,
                     counts_differ=cut,
                     iterations=agreed[0].iterations or Attached(),
-                ),
+                )
+                or missing,
                 seen=seen,
                 origins=conversion.origins,
                 iterations=agreed[0].iterations,
@@ -278,9 +292,24 @@ class SectionGroup:
 
         of_run = on_root(communicator, header)
         runs = PerBlock(self._blocks, made, "assembling the run")
-        path = write_run_as(RunName.of(conversion.out, of_run), of_run, runs, communicator)
+        if self._about:
+            tell_missing(of_run, conversion.report)
+        name = conversion.name or RunName.of(conversion.out, of_run)
+        path = write_run_as(name, of_run, runs, communicator)
         on_root(communicator, lambda: conversion.journal.note(run, path))
         return path
+
+
+def tell_missing(header: Header, report: Report) -> None:
+    """Say what a run file does not have of what the program wanted to be recorded."""
+    if not header.complete:
+        report(f"{header.spec['failure']}; the run is marked incomplete")
+    further = header.spec.get("solves_left_out", 0)
+    if further:
+        report(
+            f"{counted(further, 'further solve')} in one record_ksp not recorded; use one "
+            "record_ksp, and one file, for each solve."
+        )
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

@@ -206,8 +206,14 @@ def timed_lines(law: Injection, seed: int, mine: AssignedRank) -> list[str]:
     ]
 
 
-def event_lines() -> list[str]:
-    """Return the PETSc events that matter for every solver, then those of each."""
+def event_lines(*, activities: bool = True) -> list[str]:
+    """Return the PETSc events that matter for every solver, then those of each.
+
+    Parameters
+    ----------
+    activities : bool
+        Whether local work is divided by event.
+    """
     lines = [
         f"solve {SOLVE_EVENT}",
         f"snes {NONLINEAR_EVENT}",
@@ -218,6 +224,7 @@ def event_lines() -> list[str]:
             f"activity {number} {event}"
             for number, events in enumerate(ACTIVITIES.values(), 1)
             for event in events
+            if activities
         ),
     ]
     for name in SOLVERS.names:

@@ -18,9 +18,9 @@ enum phase { HALO, WAIT, POST, OTHER, PHASES };
  * it completed a collective while an earlier one is still pending. */
 enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32, FURTHER = 64, SENT = 128 };
 
-/* Instants that are no letter of a mark of PETSc's: a unit of passes whose calls are folded (bounded.h), a pause in which a part was written, an amount of work, and from
+/* Instants that are no letter of a mark of PETSc's: begin of an iteration of hindmost.record, the error that ended it, its end; a unit of passes whose calls are folded (bounded.h), a pause in which a part was written, an amount of work, and from
  * PHASE_MARKS on the begin and end of each phase that the program names. */
-enum mark { ITERATION_MARK = 'I', FOLDED_MARK = 997, PAUSE_MARK = 998, WORK_MARK = 999, PHASE_MARKS = 1000 };
+enum mark { ITERATION_MARK = 'I', BEGUN_MARK = 994, FAILED_MARK = 995, FINISHED_MARK = 996, FOLDED_MARK = 997, PAUSE_MARK = 998, WORK_MARK = 999, PHASE_MARKS = 1000 };
 
 /* An interval of MPI (what < 0: minus one less the call's number), a detour that was injected (0), or an
  * instant in the stream of PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is
@@ -144,12 +144,4 @@ struct samples_head {
 struct place {
   int64_t offset, function, bytes;
   int32_t module, pad;
-};
-
-/* The tables of contexts in memory, for Python: arrays, and how many entries each has. */
-struct context_tables {
-  const struct place *places;
-  const uint32_t *chain_start, *chain_places;
-  const int64_t *polls;
-  int64_t place_count, chain_count, module_count, code_count;
 };

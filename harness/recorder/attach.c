@@ -81,16 +81,8 @@ static void add_calls(struct text *text, const char *key, const int64_t counts[]
   text_add(text, "}");
 }
 
-/* How the program ended, as far as that is known. */
-struct ending {
-  int finalized, signal, other_thread; /* signal: 0 if none; other_thread: it came in another than the recorded one */
-  int64_t aborted, since_ns; /* aborted: the code of MPI_Abort, -1 if it was not called; since_ns: when the call
-                                began that the program is in, or the last one ended */
-};
-
 static int exit_status = -1; /* with which the program called exit; -1: it did not */
 
-/* The last frame; it is tried also where one before it could not be written. */
 static void write_end(const struct ending *how) {
   struct text text = {0};
   int lost = raw.failure;
@@ -123,7 +115,7 @@ static void write_end(const struct ending *how) {
   raw.failure = 0;
   text_frame(&text, RAW_END);
   if (lost) raw.failure = lost;
-  if (how->finalized && raw.fd >= 0) fsync(raw.fd); /* else somebody waits for the end, and a busy disk takes a minute */
+  if (how->finalized && !attached.about && raw.fd >= 0) fsync(raw.fd); /* else somebody waits for the end, and a busy disk takes a minute */
   raw_close();
   report_status("%s\t%d\t%s\t%d", how->finalized ? "finished" : "ended", attached.rank, attached.folder, raw.failure);
 }
@@ -242,6 +234,7 @@ static void attach_begin(void) {
     return;
   }
   PMPI_Comm_dup(MPI_COMM_WORLD, &attached.own);
+  attached.everybody = MPI_COMM_WORLD;
   int failed = attached.rank == 0 ? make_folder() : 0, any = 0;
   PMPI_Bcast(&failed, 1, MPI_INT, 0, attached.own);
   PMPI_Bcast(attached.folder, sizeof attached.folder, MPI_CHAR, 0, attached.own);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct attached attached = {.every = 1, .most = INT64_MAX, .memory_bytes = 256 << 20, .real_bytes = 8, .scalar = "real",
-                                   .marking_call = NO_CALL, .marking_nth = 1};
+static struct attached attached = {.every = 1, .most = INT64_MAX, .memory_bytes = 256 << 20, .marking_call = NO_CALL, .marking_nth = 1};
+static struct petsc_kind petsc_kind = {.real_bytes = 8, .scalar = "real"};
 static void copy_text(char *to, size_t room, const char *from) {
   size_t size = strnlen(from, room - 1);
   memcpy(to, from, size);

@@ -24,32 +24,38 @@ enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, an
 static struct attached {
   int on, begun, rank, size, has_only, chooses_solves, unless_marked, reports, samples; /* unless_marked: of FIND_CALL */
   pid_t pid;
-  MPI_Comm own;
+  MPI_Comm own, everybody; /* everybody: of the recorded ranks, as the program has it */
+  char *about; /* of hindmost.record and record_ksp, in JSON; their loop has marks at both ends of iterations. NULL: it is another */
+  void *ksp; /* of record_ksp, whose next solve is recorded; NULL: there is none */
   int64_t every, most, memory_bytes, capacity, max_ns; /* most_ns: 0: no limit */
   int64_t budget; /* records of a loop that are kept; 0: all */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t samples_a_second; /* 0: as many as cost little */
-  int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
+  int64_t calls, solves, passed, chosen, taken, lost_marks; /* passed: solves of other prefixes; chosen: the others, of which each Nth is taken */
   int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;
   int64_t load_ns;
-  char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], board[PATH_MAX], only[256], petsc_version[64];
-  const char *scalar;
+  char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], board[PATH_MAX], only[256];
   char *origins; /* where the program runs, as JSON */
   char *injected; /* the law of injected noise */
   int marking_call; /* at which iterations end, and of these each Nth; NO_CALL, FIND_CALL */
   int64_t marking_nth;
   const char *pages; /* the folder of the pages of ranks (pairs.h); NULL: there is none */
-  int has_petsc;
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
-  int real_bytes;
   int64_t *activities; /* memory for the times of activities at each mark */
   int activity_count;
   int watched_count, solver_count;
   struct watched watched[MAX_WATCHED];
   char solvers[MAX_SOLVERS][32];
 } attached;
+
+/* The PETSc of the process, once it calls the recorder at its events. */
+static struct petsc_kind {
+  int connected, real_bytes;
+  const char *scalar;
+  char version[64];
+} petsc_kind;
 
 static void copy_text(char *to, size_t room, const char *from);
 

@@ -10,8 +10,8 @@ struct unit {
   int64_t pass;                /* that begins first in it, or next if none has */
   int32_t loop, in_full;       /* loop: 0 where none is known */
   int64_t begin_ns, calls;
-  int has_mark, has_first, has_last;
-  struct record mark, first, last;
+  int has_mark, has_first, has_last, has_failed;
+  struct record mark, first, last, failed; /* failed: the mark of an iteration that raised */
   uint32_t mark_context, first_context, last_context;
   int64_t ns[MAX_LOOP_PHASES + 1][PHASES]; /* in calls by the program's phase, 0 for none; without the first and the last */
   int64_t phase_ns[MAX_LOOP_PHASES + 1];   /* in a phase of the program, without those two calls */
@@ -111,8 +111,10 @@ static void fold_records(int64_t from, int64_t to) {
       u->has_last = 1, u->last = r, u->last_context = context;
     } else if (r.what == DETOUR) {
       u->detour_ns += spent;
-    } else if (r.what == ITERATION_MARK) {
+    } else if (r.what == ITERATION_MARK || r.what == BEGUN_MARK) {
       if (!u->has_mark) u->has_mark = 1, u->mark = r, u->mark_context = context;
+    } else if (r.what == FAILED_MARK) {
+      u->has_failed = 1, u->failed = r;
     } else if (r.what == PAUSE_MARK && attached.marking_call != FIND_CALL) {
       int64_t before_ns = !i ? r.begin_ns : records[i - 1].what <= 0 ? records[i - 1].end_ns : records[i - 1].begin_ns;
       int64_t pause = r.begin_ns - before_ns < r.end_ns ? r.begin_ns - before_ns : r.end_ns;
@@ -162,6 +164,7 @@ static void write_unit(struct pass to, int64_t until) {
   if (u->has_first) put(u->first, u->first_context), t = u->first.end_ns;
   if (u->has_last || attached.marking_call != FIND_CALL)
     put_mark(t, u->pass * 256 + u->loop, FOLDED_MARK, passes < 0 ? 0 : passes > UINT32_MAX ? UINT32_MAX : (uint32_t)passes);
+  if (u->has_failed) u->failed.begin_ns = t, put(u->failed, 0);
   if (u->pause_ns) put_mark(t += u->pause_ns, u->pause_ns, PAUSE_MARK, 0);
   if (u->detour_ns) {
     put((struct record){t, t + u->detour_ns, DETOUR, 0, 0, 0, 0}, 0);
@@ -337,10 +340,13 @@ static struct extent end_bound(struct extent to, int64_t end_ns) {
   if (!unit_is_open()) return to;
   int marks = attached.marking_call != FIND_CALL;
   int64_t tail = marks && to.seen > bounded.segment ? to.seen - 1 : to.seen; /* the mark that ends the last pass */
+  if (attached.about) /* it may be followed by calls behind the loop */
+    while (tail > bounded.segment && records[tail].what != FINISHED_MARK) tail--;
   if (tail < bounded.segment) return to;
-  if (!marks) fold_records(bounded.segment, tail);
+  if (!marks || attached.about) fold_records(bounded.segment, tail);
+  if (attached.about && tail < to.seen) end_ns = records[tail].begin_ns;
   struct pass pass = marks ? (struct pass){bounded.mark, BY_PROGRAM} : pass_now();
-  if (!marks) pass.number++; /* the last one ends here */
+  if (!marks || attached.about) pass.number++; /* the last one ends here */
   write_unit(pass, end_ns);
   __atomic_store_n(&state->seen, to.seen, __ATOMIC_RELEASE);
   replace_segment(tail);

@@ -96,9 +96,3 @@ class CommonClock:
 def significant(reading: ClockReading) -> int:
     """Return the offset of a reading, 0 where it is within its uncertainty."""
     return reading.offset_ns if abs(reading.offset_ns) > reading.uncertainty_ns else 0
-
-
-def own_clock(zero_ns: int) -> CommonClock:
-    """Return the clock of a rank that is alone."""
-    alone = ClockReading(offset_ns=0, uncertainty_ns=0, at_ns=zero_ns)
-    return CommonClock(before=alone, after=alone, zero_ns=zero_ns)

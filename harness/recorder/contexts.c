@@ -214,30 +214,6 @@ static int begin_contexts(void) {
   return 1;
 }
 
-/* Of records in memory of the caller, see hindmost_memory_for: where their contexts are noted from now on. Returns
- * whether they can be. */
-int hindmost_context_memory(uint32_t *memory) {
-  if (!begin_contexts()) return 0;
-  record_contexts = memory;
-  return 1;
-}
-
-void hindmost_context_tables(struct context_tables *found) {
-  *found = (struct context_tables){tables->places, tables->chain_start, tables->chain_places, tables->polls,
-                                   place_count, chain_count, module_count, code_count};
-}
-
-void hindmost_context_module(int64_t number, const char **path, const char **identity) {
-  *path = tables->modules[number].path;
-  *identity = tables->modules[number].identity;
-}
-
-int hindmost_context_code(int64_t number, const char **file, const char **function) {
-  *file = tables->codes[number].file;
-  *function = tables->codes[number].function;
-  return tables->codes[number].first_line;
-}
-
 #ifndef HINDMOST_LINKED
 
 /* Another library may come to lie where one was unloaded. */

@@ -38,16 +38,6 @@ or, by these, a rank. ``channel`` stands for the communicator and the tag of a m
 NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "u4")])
 """The same with its call context and the number of the function that makes the call."""
 
-MOST_RECORDS = 1 << 24
-"""Room for records of a loop or a solve that nobody has measured: 400 MB, of which only what is
-used takes memory."""
-TOUCHED_RECORDS = 1 << 17
-"""Of these the memory is made ready before."""
-
-SOLVE_END = ctypes.CFUNCTYPE(None)
-"""What the recorder calls when the solve that it waited for has ended."""
-
-
 FOLDED = 997
 """Mark of a unit of passes of a loop of whose calls only the first, the last and sums by phase are
 there; ``end_ns`` has the number of its first pass and that of the loop, ``channel`` and ``count``
@@ -185,7 +175,6 @@ def _open(mode: int) -> ctypes.CDLL:
     library.hindmost_watch_solver.argtypes = [ctypes.c_void_p]
     library.hindmost_activity_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
     library.hindmost_arm.argtypes = [ctypes.c_int]
-    library.hindmost_await_solve.argtypes = [ctypes.c_int, SOLVE_END]
     library.hindmost_shift_clock.argtypes = [ctypes.c_int64]
     library.hindmost_record_cost_ns.argtypes = [
         ctypes.c_void_p,
@@ -195,8 +184,6 @@ def _open(mode: int) -> ctypes.CDLL:
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    library.hindmost_world_ranks.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
-    library.hindmost_peers.argtypes = [ctypes.c_int, ctypes.c_int, *[ctypes.c_void_p] * 3]
     return library
 
 
@@ -272,11 +259,6 @@ class State:
     def __getitem__(self, name: str) -> Any:
         """Return a copy of one counter or array of counters, as it is now."""
         return self._counters[name].copy()
-
-    def polls(self) -> int:
-        """Return how many calls asked whether a message or request was there, without waiting."""
-        counts = zip(self._counters["call_count"].tolist(), self.call_classes, strict=True)
-        return sum(count for count, kind in counts if kind in POLLING)
 
 
 def classes_of_calls(library: ctypes.CDLL) -> tuple[CallClass, ...]:

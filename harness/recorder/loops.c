@@ -9,10 +9,20 @@
 #include "sampler.h"
 
 #include <string.h>
-enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000, PARTS = 256 };
+enum { PART_RECORDS = RECORDS_TOUCHED, FIRST_PART_NS = 10000000, PART_NS = 1000000000, PARTS = 256, PHASE_LETTERS = 63 };
 static int own_thread(void) { return attached.on && attached.begun && session_now() != ENDED && (!session_number() || recording()); }
 
 static struct marks marks_made(void) { return loop.marks[loop.holds]; }
+
+static void add_names(struct text *text, const char *key, char *const names[], int count) {
+  text_key(text, key);
+  text_add(text, "[");
+  for (int i = 0; i < count; i++) {
+    text_add(text, i ? "," : "");
+    text_quoted(text, names[i]);
+  }
+  text_add(text, "]");
+}
 
 static void begin_loop_section(struct text *text, int64_t marks) {
   begin_section(text, "loop", loop.load);
@@ -24,12 +34,8 @@ static void begin_loop_section(struct text *text, int64_t marks) {
   text_number(text, "comm_leader", 0);
   text_number(text, "iterations", marks - 1);
   text_number(text, "unit", unit_of_passes());
-  text_add(text, ",\"phases\":[");
-  for (int i = 0; i < loop.phases; i++) {
-    text_add(text, i ? "," : "");
-    text_quoted(text, loop.phase[i]);
-  }
-  text_add(text, "]");
+  add_names(text, "phases", loop.phase, loop.phases);
+  add_names(text, "errors", loop.error, loop.errors);
 }
 
 /* A part is written soon after the begin, then at longer and longer times, or after many records. */
@@ -38,7 +44,7 @@ static void plan_part(int64_t written_ns) {
   const int64_t wait_ns = passed_ns + FIRST_PART_NS;
   const int is_full = loop.written == state->capacity;
   loop.due_ns = is_full ? INT64_MAX : written_ns + (wait_ns < longest_ns ? wait_ns : longest_ns);
-  loop.due_records = is_full ? INT64_MAX : loop.written + PART_RECORDS;
+  loop.due_records = is_full ? INT64_MAX : loop.written + (PART_RECORDS < attached.capacity / 2 ? PART_RECORDS : attached.capacity / 2);
 }
 
 static inline int part_is_due(int64_t t) { return t >= loop.due_ns || decided(state->seen) >= loop.due_records; }
@@ -75,7 +81,7 @@ static void write_part(int64_t mark_ns) {
 
 static void open_loop(void) {
   loop.file_frames = raw.frames;
-  attach_arm(MPI_COMM_WORLD, attached.size);
+  attach_arm(attached.everybody, attached.size);
   loop.marks[loop.holds] = (struct marks){0};
   loop.open_phase = 0;
   loop.load = load_of_host();
@@ -116,7 +122,7 @@ static void loop_mark(int64_t t) {
   hindmost_next_body();
   int64_t number = marks_made().count;
   bound_at_mark(number, t);
-  keep(t, number, ITERATION_MARK, 0, 0, 0);
+  keep(t, number, attached.about ? BEGUN_MARK : ITERATION_MARK, 0, 0, 0);
   state->iteration = number;
   loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
   __atomic_store_n(&loop.holds, !loop.holds, __ATOMIC_RELEASE);
@@ -134,7 +140,7 @@ static void write_due_part(int64_t end_ns) {
 void hindmost_iteration(void) {
   if (!own_thread()) return;
   stop_finding();
-  if (session_now() == SOLVE || attached.marking_call != NO_CALL || (attached.chooses_solves && attached.has_petsc && !loop_is_open())) {
+  if (session_now() == SOLVE || attached.marking_call != NO_CALL || (attached.chooses_solves && petsc_kind.connected && !loop_is_open())) {
     attached.lost_marks++;
     return;
   }
@@ -145,9 +151,10 @@ void hindmost_iteration(void) {
 void hindmost_phase_begin(const char *name) {
   if (!loop_is_open() || !own_thread() || !name) return;
   int number = 0;
-  while (number < loop.phases && strncmp(loop.phase[number], name, sizeof loop.phase[0] - 1)) number++;
+  while (number < loop.phases && strncmp(loop.phase[number], name, PHASE_LETTERS)) number++;
   if (number == MAX_LOOP_PHASES) return;
-  if (number == loop.phases) copy_text(loop.phase[loop.phases++], sizeof loop.phase[0], name);
+  if (number == loop.phases && !(loop.phase[loop.phases] = strndup(name, PHASE_LETTERS))) return;
+  loop.phases += number == loop.phases;
   int64_t t = now();
   if (loop.open_phase) keep(t, 0, PHASE_MARKS + 2 * loop.open_phase - 1, 0, 0, 0);
   loop.open_phase = number + 1;
@@ -182,12 +189,12 @@ static void write_loop(int complete, struct extent to) {
   struct marks marks = marks_made();
   struct text text = {0};
   leave_session();
-  if (attached.marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
+  if (!attached.about && attached.marking_call != FIND_CALL && marks.count < 2) { /* one mark is no iteration */
     leave_bound();
     count_calls();
     return;
   }
-  if (attached.marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
+  if (!attached.about && attached.marking_call != FIND_CALL) to = up_to_last_mark(marks, to);
   to = end_bound(to, to.end_ns);
   begin_loop_section(&text, marks.count);
   loop.number++;

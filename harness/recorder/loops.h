@@ -19,13 +19,16 @@ static struct loop {
   int64_t written;             /* records that are in the file */
   int64_t due_ns, due_records; /* when, and behind how many records, the next part is written */
   uint32_t file_frames; /* of this rank when the loop was opened */
-  int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
-  char phase[MAX_LOOP_PHASES][64];
+  int phases, errors, open_phase; /* open_phase: 1 more than its number, 0: none */
+  char *phase[MAX_LOOP_PHASES], *error[MAX_LOOP_ERRORS];
   double load;
 } loop;
 
 static int own_thread(void);
 static void open_loop(void);
+
+/* An iteration begins. */
+static void loop_mark(int64_t t);
 
 /* Between begin_writing and end_writing, when the recorder is disarmed. */
 static void write_loop(int complete, struct extent to);

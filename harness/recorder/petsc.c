@@ -2,9 +2,6 @@
 
 #include "attached.h"
 #include "libraries.h"
-#include "loops.h"
-#include "rank_file.h"
-#include "rawfile.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -44,7 +41,7 @@ static void connect_petsc(petsc_event_handler at_begin, petsc_event_handler at_e
   int64_t version[4] = {0};
   int type = 0, found = 0;
   size_t size = 0;
-  if (!attached.on || !attached.begun || petsc.connected) return;
+  if (petsc_kind.connected) return;
   if (!petsc.library) find_petsc();
   if (!petsc.library) return;
 #define X(name, parameters) petsc.name = (int(*) parameters)dlsym(petsc.library, #name);
@@ -61,24 +58,16 @@ static void connect_petsc(petsc_event_handler at_begin, petsc_event_handler at_e
   } else {
     return;
   }
-  petsc.connected = attached.has_petsc = 1;
-  stop_finding();
+  petsc_kind.connected = 1;
   if (petsc.PetscGetVersionNumber) petsc.PetscGetVersionNumber(&version[0], &version[1], &version[2], &version[3]);
-  snprintf(attached.petsc_version, sizeof attached.petsc_version, "%d.%d.%d", (int)version[0], (int)version[1], (int)version[2]);
+  snprintf(petsc_kind.version, sizeof petsc_kind.version, "%d.%d.%d", (int)version[0], (int)version[1], (int)version[2]);
   if (petsc.PetscDataTypeFromString && petsc.PetscDataTypeGetSize) {
     if (!petsc.PetscDataTypeFromString("scalar", &type, &found) && found && type == PETSC_COMPLEX_TYPE)
-      attached.scalar = "complex";
+      petsc_kind.scalar = "complex";
     if (!petsc.PetscDataTypeFromString("real", &type, &found) && found && !petsc.PetscDataTypeGetSize(type, &size))
-      attached.real_bytes = (int)size;
+      petsc_kind.real_bytes = (int)size;
   }
-  sigset_t mask;
-  if (!begin_writing(&mask)) return;
-  write_program();
-  end_writing(&mask);
 }
-
-/* Whether PETSc calls the recorder already: it must not do so twice. */
-int hindmost_is_connected(void) { return petsc.connected; }
 
 /* ---- events by name ---- */
 

@@ -25,7 +25,6 @@
   X(MatGetInfo, (void *, int, double *)) X(SNESGetIterationNumber, (void *, int64_t *))             \
   X(TSGetStepNumber, (void *, int64_t *))
 static struct petsc {
-  int connected;
   void *library, *ignore;
 #define X(name, parameters) int(*name) parameters;
   PETSC_FUNCTIONS(X)

@@ -15,9 +15,6 @@ struct watch {
 
 static struct watch watches[EVENTS];
 static int32_t monitor_mark;
-static int solves_seen; /* recording begins and ends with a solve */
-static MPI_Fint awaiting_ranks;
-static void (*at_solve_end)(void); /* called once, when the awaited solve has ended */
 
 /* A mark; `what` may be a number that says more than its letter. */
 static inline void mark(int letter, int32_t what) {
@@ -55,26 +52,6 @@ int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_
   return 0;
 }
 
-/* Records the next solve from begin to end, after a barrier on the communicator. Later ones are only
- * counted, until hindmost_end_wait, which returns the number of solves. `at_end` is called when the
- * first one has ended, outside the recorded time; it may be NULL. */
-void hindmost_await_solve(MPI_Fint communicator, void (*at_end)(void)) {
-  at_solve_end = at_end;
-  awaiting_ranks = communicator;
-  awaiting = 1;
-  solves_seen = 0;
-}
-
-/* Whether a recording is active or awaited: only one is possible at a time. */
-int hindmost_is_busy(void) { return session_number() || awaiting; }
-
-int hindmost_end_wait(void) {
-  if (session_number()) hindmost_disarm();
-  awaiting = 0;
-  at_solve_end = 0;
-  return solves_seen;
-}
-
 /* Handlers of PETSc's own log, for versions that allow only one: they are called before ours. */
 typedef int (*event_handler)(int, int, void *, void *, void *, void *);
 static event_handler log_begin, log_end;
@@ -89,11 +66,8 @@ static inline int own_work(void) { return solving && inner_depth == 0; }
 
 int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
   if (log_begin) log_begin(event, unused, a, b, c, d);
-  int armed = recording();
-  if (!(armed | awaiting) || (session_number() && !armed) || (unsigned)event >= EVENTS) return 0;
+  if (!recording() || (unsigned)event >= EVENTS) return 0;
   const struct watch *w = &watches[event];
-  if (!armed && (!w->is_solve || a != solver || solves_seen++)) return 0;
-  if (!armed && hindmost_arm(awaiting_ranks)) return 0;
   if (w->activity) begin_activity(w->activity);
   halo_depth += w->is_halo;
   if (w->is_solve && a == solver) {
@@ -115,10 +89,6 @@ int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d
   if (w->is_solve && a == solver) {
     solving--;
     inner_depth = depth_outside;
-    if (awaiting) {
-      hindmost_disarm();
-      if (at_solve_end) at_solve_end();
-    }
   } else {
     inner_depth -= w->is_inner | w->is_solve;
     if (w->end_mark && own_work()) mark(w->end_mark, 0);

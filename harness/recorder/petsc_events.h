@@ -13,7 +13,6 @@ static double *norm_memory; /* one norm a mark of the monitor, where there is me
 static int64_t norms_seen;
 static void *solver; /* the recorded KSP */
 static int64_t times_emptied; /* how often the table of events was emptied */
-static int awaiting;
 
 void hindmost_forget_events(void);
 void hindmost_watch_solver(void *ksp);

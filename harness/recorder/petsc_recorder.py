@@ -16,7 +16,6 @@ from hindmost.harness.recorder.clock import ClockReading, CommonClock, read_cloc
 from hindmost.harness.recorder.injection import RankInjection, inject_nothing
 from hindmost.harness.recorder.library import (
     RECORD,
-    SOLVE_END,
     State,
     loaded,
     refuse_second_recording,
@@ -86,8 +85,6 @@ class Recorder:
         Whether the counters that were opened are read at every mark.
     activities : bool
         Whether local work is divided into `ACTIVITIES`.
-    touched : int
-        Records whose memory is made ready before the solve; all of them by default.
     injection : RankInjection or None
         Noise to inject while `record` records; None if no rank gets any.
     """
@@ -100,7 +97,6 @@ class Recorder:
         *,
         counting: bool = False,
         activities: bool = False,
-        touched: int | None = None,
         injection: RankInjection | None = None,
     ) -> None:
         self._library = loaded()
@@ -108,13 +104,12 @@ class Recorder:
         self._state = State(self._library)
         self._ksp = ksp
         self._memory = np.zeros(capacity, RECORD)
-        self._touched = capacity if touched is None else min(touched, capacity)
         self._counts = np.empty((capacity if counting else 0, 2), np.int64)
         self._activity_names = (OTHER_WORK, *ACTIVITIES) if activities else ()
         self._activity_ns = np.zeros(
             (capacity if activities else 0, len(self._activity_names)), np.int64
         )
-        self._activity_ns[: self._touched] = 0  # so that its pages are there
+        self._activity_ns[:] = 0  # so that its pages are there
         self._before: ClockReading | None = None
         connect_callbacks()
         self._library.hindmost_forget_events()
@@ -174,39 +169,12 @@ class Recorder:
         self._library.hindmost_live_finish(0)
         return self._recording(communicator)
 
-    def await_solve(
-        self, communicator: MPI.Intracomm, at_end: Callable[[], None] | None = None
-    ) -> None:
-        """Record the next solve, whoever begins it; collective.
-
-        It is recorded from its begin, where the ranks meet, to its end.
-
-        Parameters
-        ----------
-        communicator : MPI.Intracomm
-            Hindmost's own.
-        at_end : callable, optional
-            Called once on each rank when that solve has ended, before a later one begins; it must
-            not communicate.
-        """
-        self._prepare(communicator)
-        self._at_end = SOLVE_END() if at_end is None else SOLVE_END(at_end)  # must outlive the wait
-        self._library.hindmost_await_solve(communicator.py2f(), self._at_end)
-
-    def end_wait(self) -> int:
-        """Record no solve any more; return how many were begun since `await_solve`."""
-        return int(self._library.hindmost_end_wait())
-
-    def awaited(self, communicator: MPI.Intracomm) -> Recording:
-        """Return what was recorded of the solve that was awaited; collective."""
-        return self._recording(communicator)
-
     def _prepare(self, communicator: MPI.Intracomm) -> None:
         """Give the recorder its memory and its solver, and read the clock; collective."""
         self._load_before, self._before = load_of_host(), read_clock(communicator)
         library = self._library
         library.hindmost_watch_solver(self._ksp.handle)
-        library.hindmost_memory_for(self._memory.ctypes.data, self._memory.size, self._touched)
+        library.hindmost_memory_for(self._memory.ctypes.data, self._memory.size, self._memory.size)
         library.hindmost_count_memory(self._counts.ctypes.data, len(self._counts))
         library.hindmost_activity_memory(
             self._activity_ns.ctypes.data, len(self._activity_ns), len(self._activity_names)
@@ -274,22 +242,8 @@ def libpetsc() -> ctypes.CDLL:
 @cache
 def connect_callbacks() -> None:
     """Let PETSc call the recorder at every event, once a process."""
-    petsc, recorder = libpetsc(), loaded()
-    if recorder.hindmost_is_connected():  # the program runs under `hindmost attach`
-        return
-    begin, end = (
-        ctypes.cast(function, ctypes.c_void_p)
-        for function in (recorder.hindmost_event_begin, recorder.hindmost_event_end)
-    )
-    if hasattr(petsc, "PetscLogLegacyCallbacksBegin"):  # PETSc 3.20: beside -log_view
-        error = petsc.PetscLogLegacyCallbacksBegin(begin, end, None, None)
-    else:  # PETSc 3.18 and 3.19: one handler, so that of -log_view is called by the recorder
-        own = [ctypes.c_void_p.in_dll(petsc, name) for name in ("PetscLogPLB", "PetscLogPLE")]
-        recorder.hindmost_call_as_well.argtypes = [ctypes.c_void_p] * 2
-        recorder.hindmost_call_as_well(*own)
-        error = petsc.PetscLogSet(begin, end)
-    if error:
-        raise MissingError(f"PETSc refuses the recorder's callbacks (PETSc error {error}).")
+    if not loaded().hindmost_connect_petsc():
+        raise MissingError("PETSc refuses the recorder's callbacks.")
 
 
 def add_monitor(ksp: Any, real_bytes: int, *, first: bool = False) -> None:

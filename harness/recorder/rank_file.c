@@ -70,8 +70,8 @@ static void write_program(void) {
   }
   text_add(&text, "]");
   text_string(&text, "mpi_library", library);
-  text_string(&text, "petsc_version", attached.petsc_version);
-  text_string(&text, "scalar", attached.scalar);
+  text_string(&text, "petsc_version", petsc_kind.version);
+  text_string(&text, "scalar", petsc_kind.scalar);
   text_add(&text, ",\"call_names\":[");
   for (int i = 0; i < CALL_COUNT; i++) text_add(&text, "%s\"%s\"", i ? "," : "", hindmost_call_names[i]);
   text_add(&text, "],\"call_classes\":[");
@@ -89,6 +89,7 @@ static void write_program(void) {
     text_string(&text, "injected", attached.injected);
     text_number(&text, "injection_seed", injection_seed());
   }
+  if (attached.about) text_add(&text, ",\"recording\":%s", attached.about);
   if (attached.origins && attached.rank == 0) text_add(&text, ",\"origins\":%s", attached.origins);
   text_frame(&text, RAW_PROGRAM);
 }

@@ -54,4 +54,5 @@
 #include "petsc.c"
 #include "solves.c"
 #include "attach.c"
+#include "own_recording.c"
 #include "wrap_fortran.c"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
+from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
@@ -128,14 +128,12 @@ class Stretch:
     Parameters
     ----------
     communicator : MPI.Intracomm
-    common : bool
-        Whether the ranks compare their clocks, which takes the recorder; if not, each has its own.
     """
 
-    def __init__(self, communicator: Any, *, common: bool = True) -> None:
+    def __init__(self, communicator: Any) -> None:
         self._communicator = communicator
         self._load_before = provenance.load_of_host()
-        self.clock = read_clock(communicator) if common else None
+        self.clock = read_clock(communicator)
 
     def begin(self) -> None:
         """Begin; the ranks have just met."""
@@ -154,11 +152,9 @@ class Stretch:
 
     def recording(self, **noted: Any) -> Recording:
         """Return the stretch with what else was noted of it; collective."""
-        clock = own_clock(self.begin_ns)
-        if self.clock is not None:
-            zero_ns = self._communicator.bcast(self.begin_ns)
-            after = read_clock(self._communicator)
-            clock = CommonClock(before=self.clock, after=after, zero_ns=zero_ns)
+        zero_ns = self._communicator.bcast(self.begin_ns)
+        after = read_clock(self._communicator)
+        clock = CommonClock(before=self.clock, after=after, zero_ns=zero_ns)
         return Recording(
             begin_ns=self.begin_ns,
             end_ns=self.end_ns,

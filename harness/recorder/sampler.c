@@ -20,11 +20,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -41,7 +43,8 @@ enum {
   SAMPLE_DEPTH = 96,
   SAMPLE_TRIES = 64,
 };
-enum { SAMPLE_IN_MPI = 1, SAMPLE_CUT = 2, SAMPLE_LAST = 4, SAMPLE_GAP = 0xFFFF }; /* CUT: the walk ended early */
+enum { SAMPLE_IN_MPI = 1, SAMPLE_CUT = 2, SAMPLE_LAST = 4, SAMPLE_BLOCKED = 8, SAMPLE_GAP = 0xFFFF }; /* CUT: the walk ended early */
+enum { COPIED_STACK = 1 << 13, WATCH_NS = 20000000 }; /* of a thread that is blocked; how often the recorded one is looked at */
 enum { MIN_SAMPLES_A_SECOND = 100, MAX_SAMPLES_A_SECOND = 1000, CALIBRATION_NS = 2500000, CALIBRATION_PERIOD_NS = 100000,
        TIMER_PERIOD_NS = 4000000 }; /* TIMER: a tick of most kernels */
 #define SAMPLING_COST 0.003 /* of the processor time */
@@ -66,10 +69,10 @@ struct loaded_modules {
   uint32_t count, unloads; /* unloads: before they were read */
   struct loaded_module module[MAX_MODULES];
 };
-enum thread_state { THREAD_FREE, THREAD_LIVES, THREAD_ENDED };
+enum thread_state { THREAD_FREE, THREAD_LIVES, THREAD_ENDED, THREAD_WATCHED }; /* the last: samples of blocked_thread */
 struct sampled_thread {
   _Atomic int state;
-  int tid, event, has_timer, number; /* event: of perf, -1: none */
+  int tid, event, has_timer, number, silent, noted; /* event: of perf, -1: none; silent: it blocks SIGPROF */
   timer_t timer;
   pthread_t handle;
   uint64_t stack_begin, stack_end, random;
@@ -100,6 +103,7 @@ static uint64_t python_begin, python_end;
 static void *(*python_thread_state)(void);
 static int64_t sample_period_ns;
 static int notes_last, noted; /* whether the program is about to end, and how many threads have noted where they stand */
+static struct sampled_thread *blocked_thread; /* where the recorded thread is blocked, outside of MPI */
 static int samples_wanted, samples_began, samples_by_timer;
 static const char *no_samples_why = "";
 static double sample_cost_ns;
@@ -232,8 +236,21 @@ static uint32_t sampled_pair(uint32_t before, uint32_t chain, uint32_t flags) {
 
 /* ---- a sample ---- */
 
-static int on_stack(const struct sampled_thread *thread, uint64_t address) {
-  return address - thread->stack_begin < thread->stack_end - thread->stack_begin - 8;
+/* What may be read of a stack, and how far from there its words are: those of another thread are a copy. */
+struct stack_part {
+  uint64_t begin, end;
+  int64_t shift;
+};
+struct registers {
+  uint64_t address, stack, rbp; /* rbp 0: not known */
+};
+
+static int on_stack(const struct stack_part *part, uint64_t address) {
+  return address - part->begin < part->end - part->begin - 8;
+}
+
+static uint64_t word_at(const struct stack_part *part, uint64_t address) {
+  return *(const uint64_t *)(address + (uint64_t)part->shift);
 }
 
 /* The frames of Python 3.11 of this thread, as its interpreter keeps them; the instruction of each, with its code. */
@@ -250,10 +267,9 @@ static uint32_t sampled_python(uint32_t chain[], uint32_t count) {
   return count;
 }
 
-/* Follows the stack of this thread from its registers: the chain of places, the innermost first. */
-static uint32_t sampled_walk(const struct sampled_thread *me, const greg_t *registers, uint32_t chain[], uint32_t *flags) {
-  uint64_t address = (uint64_t)registers[REG_RIP] + 1, stack = (uint64_t)registers[REG_RSP];
-  uint64_t rbp = (uint64_t)registers[REG_RBP];
+/* Follows a stack from the registers of its thread: the chain of places, the innermost first. */
+static uint32_t sampled_walk(const struct stack_part *part, struct registers at, uint32_t chain[], uint32_t *flags) {
+  uint64_t address = at.address, stack = at.stack, rbp = at.rbp;
   uint32_t count = 0;
   for (int depth = 0; depth < SAMPLE_DEPTH; depth++) {
     struct sample_address *known = address ? sampled_address(address, 0) : NULL;
@@ -269,17 +285,17 @@ static uint32_t sampled_walk(const struct sampled_thread *me, const greg_t *regi
     const struct rule *rule = &known->rule;
     if (rule->kind == FROM_STACK) cfa = stack + (uint64_t)(int64_t)rule->offset;
     else if (rule->kind == FROM_FRAME) cfa = rbp + (uint64_t)(int64_t)rule->offset;
-    else if (rule->kind == FROM_MEMORY && on_stack(me, rbp + (uint64_t)(int64_t)rule->offset))
-      cfa = *(const uint64_t *)(rbp + (uint64_t)(int64_t)rule->offset);
+    else if (rule->kind == FROM_MEMORY && on_stack(part, rbp + (uint64_t)(int64_t)rule->offset))
+      cfa = word_at(part, rbp + (uint64_t)(int64_t)rule->offset);
     else if (rule->kind == LEFT_TO_LIBGCC && !depth) cfa = stack + 8; /* a stub of the linkage table */
     else if (rule->kind == CHAIN_ENDS) return count;
     else break;
-    if (cfa <= stack || !on_stack(me, stack) || cfa > me->stack_end) break;
-    address = *(const uint64_t *)(cfa - 8);
+    if (cfa <= stack || !on_stack(part, cfa - 8)) break;
+    address = word_at(part, cfa - 8);
     if (rule->saved) {
-      uint64_t at = (rule->saved == 1 ? cfa : rbp) + (uint64_t)(int64_t)rule->frame_offset;
-      if (!on_stack(me, at)) break;
-      rbp = *(const uint64_t *)at;
+      uint64_t saved = (rule->saved == 1 ? cfa : rbp) + (uint64_t)(int64_t)rule->frame_offset;
+      if (!on_stack(part, saved)) break;
+      rbp = word_at(part, saved);
     }
     stack = cfa;
   }
@@ -297,20 +313,60 @@ static void arm_next(struct sampled_thread *thread) {
   }
 }
 
-/* Of this thread. */
-static void keep_sample(struct sampled_thread *me, const greg_t *registers, uint32_t flags) {
-  uint32_t chain[SAMPLE_DEPTH + 1], put = atomic_load_explicit(&me->put, memory_order_relaxed);
-  if (put - atomic_load_explicit(&me->taken, memory_order_acquire) >= SAMPLES_WAITING) {
-    me->lost++;
+static void keep_sample(struct sampled_thread *of, const struct stack_part *part, struct registers at, uint32_t context,
+                        uint32_t flags) {
+  uint32_t chain[SAMPLE_DEPTH + 1], put = atomic_load_explicit(&of->put, memory_order_relaxed);
+  if (put - atomic_load_explicit(&of->taken, memory_order_acquire) >= SAMPLES_WAITING) {
+    of->lost++;
     return;
   }
-  if (me->tid == recorded_thread && open_call >= 0) flags |= SAMPLE_IN_MPI;
-  uint32_t count = sampled_walk(me, registers, chain, &flags), number = 0;
+  uint32_t count = sampled_walk(part, at, chain, &flags), number = 0;
   if (count) number = sampled_chain(chain, count);
   if (!number) flags |= SAMPLE_CUT;
-  uint32_t pair = sampled_pair(context_now, number, flags);
-  me->samples[put % SAMPLES_WAITING] = (struct sample){system_now() + clock_shift_ns, pair};
-  atomic_store_explicit(&me->put, put + 1, memory_order_release);
+  of->samples[put % SAMPLES_WAITING] = (struct sample){system_now() + clock_shift_ns, sampled_pair(context, number, flags)};
+  atomic_store_explicit(&of->put, put + 1, memory_order_release);
+}
+
+static void keep_own_sample(const ucontext_t *context, uint32_t flags) {
+  struct sampled_thread *me = this_thread;
+  const greg_t *registers = context->uc_mcontext.gregs;
+  const struct stack_part part = {me->stack_begin, me->stack_end, 0};
+  if (me->tid == recorded_thread && open_call >= 0) flags |= SAMPLE_IN_MPI;
+  keep_sample(me, &part, (struct registers){(uint64_t)registers[REG_RIP] + 1, (uint64_t)registers[REG_RSP], (uint64_t)registers[REG_RBP]},
+              context_now, flags);
+}
+
+/* ---- threads that are blocked ---- */
+
+/* Where a thread is blocked in the system, from what the kernel says of it; 0 if it runs. No signal is sent. */
+static int blocked_at(int tid, struct registers *at) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t size = file < 0 ? -1 : read(file, line, sizeof line - 1);
+  if (file >= 0) close(file);
+  if (size <= 0) return 0;
+  line[size] = 0;
+  char *address = strrchr(line, ' '), *stack = address;
+  if (!address || *line == 'r') return 0; /* running */
+  while (stack > line && *--stack != ' ') {}
+  *at = (struct registers){strtoull(address, NULL, 16) + 1, strtoull(stack, NULL, 16), 0};
+  return at->stack != 0;
+}
+
+/* Keeps where a thread is blocked as a sample; not if it or its stack changes meanwhile. */
+static void keep_blocked(struct sampled_thread *in, int tid, uint64_t stack_end, uint32_t flags) {
+  static uint64_t copies[2][COPIED_STACK / sizeof(uint64_t)]; /* of the watcher, and of what ends the program */
+  uint64_t *const copy = copies[flags == SAMPLE_LAST];
+  const uint32_t context = context_now;
+  struct registers at, again;
+  if (!blocked_at(tid, &at) || at.stack >= stack_end) return;
+  const size_t wanted = stack_end - at.stack < COPIED_STACK ? stack_end - at.stack : COPIED_STACK;
+  struct iovec here = {copy, COPIED_STACK}, there = {(void *)at.stack, wanted};
+  const ssize_t size = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+  if (size < 16 || !blocked_at(tid, &again) || again.stack != at.stack || context != context_now) return;
+  const struct stack_part part = {at.stack, at.stack + (uint64_t)size, (int64_t)((uint64_t)copy - at.stack)};
+  keep_sample(in, &part, at, context, flags);
 }
 
 static void take_sample(int signal, siginfo_t *info, void *context) {
@@ -319,14 +375,16 @@ static void take_sample(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
   if (me && sampling && atomic_load_explicit(&me->state, memory_order_relaxed) == THREAD_LIVES) {
     int is_last = __atomic_load_n(&notes_last, __ATOMIC_ACQUIRE);
-    keep_sample(me, ((ucontext_t *)context)->uc_mcontext.gregs, is_last ? SAMPLE_LAST : 0);
-    if (!is_last) arm_next(me);
-    else __atomic_fetch_add(&noted, 1, __ATOMIC_RELEASE);
+    if (!is_last) keep_own_sample(context, 0), arm_next(me);
+    else if (!__atomic_exchange_n(&me->noted, 1, __ATOMIC_ACQ_REL)) {
+      keep_own_sample(context, SAMPLE_LAST);
+      __atomic_fetch_add(&noted, 1, __ATOMIC_RELEASE);
+    }
   }
   errno = error;
 }
 
-/* A thread that blocks signals does not answer, and is not waited for long. */
+/* A thread that blocks signals does not answer, and is not waited for long; the kernel says where it is blocked. */
 static void sampler_note_all(const void *context) {
   enum { PATIENCE_MS = 1000 };
   int asked = 0;
@@ -336,12 +394,17 @@ static void sampler_note_all(const void *context) {
   __atomic_store_n(&notes_last, 1, __ATOMIC_RELEASE);
   for (int i = 0; i < SAMPLED_THREADS; i++) {
     struct sampled_thread *thread = &sampled->threads[i];
-    if (thread == this_thread || atomic_load(&thread->state) != THREAD_LIVES) continue;
+    if (thread == this_thread || thread->silent || atomic_load(&thread->state) != THREAD_LIVES) continue;
     asked += !syscall(SYS_tgkill, getpid(), thread->tid, SIGPROF);
   }
-  if (this_thread) keep_sample(this_thread, ((const ucontext_t *)context)->uc_mcontext.gregs, SAMPLE_LAST);
+  if (this_thread) keep_own_sample(context, SAMPLE_LAST);
   for (int ms = 0; ms < PATIENCE_MS && __atomic_load_n(&noted, __ATOMIC_ACQUIRE) < asked; ms++)
     nanosleep(&(struct timespec){0, 1000000}, NULL);
+  for (int i = 0; i < SAMPLED_THREADS; i++) {
+    struct sampled_thread *thread = &sampled->threads[i];
+    if (thread == this_thread || atomic_load(&thread->state) != THREAD_LIVES) continue;
+    if (!__atomic_exchange_n(&thread->noted, 1, __ATOMIC_ACQ_REL)) keep_blocked(thread, thread->tid, thread->stack_end, SAMPLE_LAST);
+  }
 }
 
 /* ---- processor time between calls ---- */
@@ -419,17 +482,16 @@ static void disarm_thread(struct sampled_thread *thread) {
   if (__atomic_exchange_n(&thread->has_timer, 0, __ATOMIC_ACQ_REL)) timer_delete(thread->timer);
 }
 
-/* Notes this thread; one that blocks SIGPROF, to wait for signals, say, is left alone. */
+/* Notes this thread; one that blocks SIGPROF, to wait for signals, say, is not interrupted. */
 static void know_thread(void) {
   pthread_attr_t attributes;
   void *begin;
   size_t size;
   sigset_t blocked;
   pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-  if (sigismember(&blocked, SIGPROF) || pthread_getattr_np(pthread_self(), &attributes)) {
-    atomic_fetch_add(&unsampled_threads, 1);
-    return;
-  }
+  const int silent = sigismember(&blocked, SIGPROF);
+  if (silent) atomic_fetch_add(&unsampled_threads, 1);
+  if (pthread_getattr_np(pthread_self(), &attributes)) return;
   pthread_attr_getstack(&attributes, &begin, &size);
   pthread_attr_destroy(&attributes);
   for (int i = 0; i < SAMPLED_THREADS; i++) {
@@ -438,17 +500,16 @@ static void know_thread(void) {
     if (!atomic_compare_exchange_strong(&thread->state, &expected, THREAD_ENDED)) continue; /* nobody writes it before it lives */
     thread->tid = (int)syscall(SYS_gettid);
     thread->handle = pthread_self();
-    thread->event = -1, thread->has_timer = 0;
+    thread->event = -1, thread->has_timer = 0, thread->silent = silent, thread->noted = 0;
     thread->stack_begin = (uint64_t)begin, thread->stack_end = (uint64_t)begin + size;
     thread->lost = thread->written_lost = thread->cpu_ns = 0;
     thread->number = (int)atomic_fetch_add(&sampled_threads, 1);
     thread->random = 88172645463325252u ^ (uint64_t)thread->tid << 20 ^ (uint64_t)thread->number;
     this_thread = thread;
     atomic_store(&thread->state, THREAD_LIVES);
-    if (sampling && !arm_thread(thread)) atomic_fetch_add(&unsampled_threads, 1);
+    if (sampling && !silent && !arm_thread(thread)) atomic_fetch_add(&unsampled_threads, 1);
     return;
   }
-  atomic_fetch_add(&unsampled_threads, 1);
 }
 
 static void forget_thread(void *unused) {
@@ -477,18 +538,61 @@ static void *begin_sampled_thread(void *given) {
   return result;
 }
 
-#ifndef HINDMOST_LINKED
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
+#ifdef HINDMOST_LINKED
+#define create_thread pthread_create
+#else
+static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
   static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
   if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+  return real(thread, attributes, function, argument);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
   struct thread_start *start = samples_wanted ? malloc(sizeof *start) : NULL;
-  if (!start) return real(thread, attributes, function, argument);
+  if (!start) return create_thread(thread, attributes, function, argument);
   *start = (struct thread_start){function, argument};
-  int error = real(thread, attributes, begin_sampled_thread, start);
+  int error = create_thread(thread, attributes, begin_sampled_thread, start);
   if (error) free(start);
   return error;
 }
 #endif
+
+/* ---- the watcher ---- */
+
+static void *watch_blocked(void *unused) {
+  const struct sampled_thread *recorded = &sampled->threads[0];
+  uint64_t random = 88172645463325252u;
+  while (sampling) {
+    random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+    nanosleep(&(struct timespec){0, (long)(WATCH_NS * 3 / 4 + random % (WATCH_NS / 2))}, NULL);
+    if (sampling && !__atomic_load_n(&notes_last, __ATOMIC_ACQUIRE) && __atomic_load_n(&open_call, __ATOMIC_RELAXED) < 0)
+      keep_blocked(blocked_thread, recorded->tid, recorded->stack_end, SAMPLE_BLOCKED);
+  }
+  return unused;
+}
+
+/* A thread of ours looks now and then where the recorded one is blocked; it takes no signal. */
+static void begin_watching(void) {
+  pthread_attr_t attributes;
+  pthread_t watcher;
+  sigset_t all, before;
+  struct sampled_thread *free_one = NULL;
+  if (this_thread != &sampled->threads[0]) return;
+  for (int i = 1; i < SAMPLED_THREADS && !free_one; i++) {
+    int expected = THREAD_FREE;
+    if (atomic_compare_exchange_strong(&sampled->threads[i].state, &expected, THREAD_WATCHED)) free_one = &sampled->threads[i];
+  }
+  if (!free_one) return;
+  free_one->tid = this_thread->tid, free_one->number = 0, free_one->event = -1;
+  blocked_thread = free_one;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  create_thread(&watcher, &attributes, watch_blocked, NULL);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 /* ---- begin and end ---- */
 
@@ -603,7 +707,7 @@ static void sampler_begin(MPI_Comm ranks) {
   sigaction(SIGPROF, NULL, &before);
   if (before.sa_flags & SA_SIGINFO || before.sa_handler != SIG_DFL)
     no_samples_why = "the program has a handler of SIGPROF of its own";
-  else if (!this_thread)
+  else if (!this_thread || this_thread->silent)
     no_samples_why = "the first thread blocks SIGPROF, or begins MPI in another thread than main";
   else {
     refresh_modules();
@@ -632,8 +736,10 @@ static void sampler_begin(MPI_Comm ranks) {
   call_hooks.before_call = note_gap;
   sampling = 1;
   for (int i = 0; i < SAMPLED_THREADS; i++)
-    if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES && sampled->threads[i].event < 0 && !arm_thread(&sampled->threads[i]))
+    if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES && !sampled->threads[i].silent && sampled->threads[i].event < 0 &&
+        !arm_thread(&sampled->threads[i]))
       atomic_fetch_add(&unsampled_threads, 1);
+  begin_watching();
 }
 
 static void sampler_leave_child(void) {

@@ -6,6 +6,9 @@
  * recorded thread: that is the stretch. It takes no lock and no memory: tables have a fixed size, a slot is claimed by one
  * compare-and-swap and published by one store. What finds a slot that is claimed and not yet published does without it.
  *
+ * A thread of ours looks 50 times a second where the recorded one is blocked outside of MPI (/proc/self/task): without a
+ * signal, by a copy of its stack.
+ *
  * Where the program has a handler of SIGPROF, or installs one, there are no samples. Where samples were not asked for,
  * all of this does nothing. */
 #pragma once

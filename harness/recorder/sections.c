@@ -46,8 +46,8 @@ static void attach_arm(MPI_Comm comm, int size) {
   norms_seen = 0;
   prepare_clock();
   resume_injection();
-  begin_activities();
   note_begin();
+  begin_activities();
   sampler_forget_call();
   if (session_now() != ENDED) start_recording();
   end_writing(&before);
@@ -84,11 +84,6 @@ static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, v
   text_frame(&text, kind);
   *written = count;
 }
-
-/* What of the contexts is in the file. */
-static struct {
-  uint32_t modules, codes, places, chains;
-} written;
 
 static void forget_written(void) { memset(&written, 0, sizeof written); }
 

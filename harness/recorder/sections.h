@@ -4,7 +4,7 @@
 #include "attached.h"
 #include "json.h"
 
-enum { MAX_LOOP_PHASES = 64 };
+enum { MAX_LOOP_PHASES = 64, MAX_LOOP_ERRORS = 64 };
 
 /* How far a section goes: to a record, and to a time. */
 struct extent {
@@ -32,6 +32,11 @@ static void add_counts(struct text *text, struct extent to, int64_t switches, in
 /* Writes what is new among the names, places and chains to which contexts of records refer. */
 static void write_contexts(void);
 static void forget_written(void);
+
+/* What of the contexts is in the file. */
+static struct written {
+  uint32_t modules, codes, places, chains;
+} written;
 
 /* Writes records, and their contexts, ahead of what is said of their section. */
 static void write_records(int64_t from, int64_t to);

@@ -4,7 +4,6 @@
 #include "attached.h"
 #include "inject.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 static struct watched *watch_name(const char *name, int solver) {
@@ -35,6 +34,8 @@ static void read_activity(char *value) {
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
+  else if (!strcmp(key, "folder")) copy_text(attached.folder, sizeof attached.folder, value);
+  else if (!strcmp(key, "about")) attached.about = strdup(value);
   else if (!strcmp(key, "pages")) attached.pages = strdup(value);
   else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
@@ -65,12 +66,9 @@ static void read_setting(const char *key, char *value) {
     *(*key == 'b' ? &w->begin_mark : &w->end_mark) = value[0];
 }
 
-static int read_settings(const char *path) {
+static void take_settings(FILE *file) {
   char *line = NULL;
   size_t room = 0;
-  FILE *file = fopen(path, "re");
-  if (!file) return 0;
-  copy_text(attached.board, sizeof attached.board, path);
   while (getline(&line, &room, file) > 0) {
     line[strcspn(line, "\n")] = 0;
     char *blank = strchr(line, ' ');
@@ -83,5 +81,12 @@ static int read_settings(const char *path) {
   if (attached.every < 1) attached.every = 1;
   attached.chooses_solves = attached.has_only || attached.every > 1 || attached.most < INT64_MAX;
   if (attached.marking_nth < 1) attached.marking_nth = 1;
+}
+
+static int read_settings(const char *path) {
+  FILE *file = fopen(path, "re");
+  if (!file) return 0;
+  copy_text(attached.board, sizeof attached.board, path);
+  take_settings(file);
   return *attached.out != 0;
 }

@@ -4,6 +4,7 @@
 #include "loops.h"
 #include "petsc.h"
 #include "petsc_events.h"
+#include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
 
@@ -48,7 +49,7 @@ static const char *text_of(int (*get)(void *, const char **), void *object) {
 }
 
 static double real_of(const void *value) {
-  return attached.real_bytes == 4 ? (double)*(const float *)value : attached.real_bytes == 8 ? *(const double *)value : NAN;
+  return petsc_kind.real_bytes == 4 ? (double)*(const float *)value : petsc_kind.real_bytes == 8 ? *(const double *)value : NAN;
 }
 
 /* The place of this rank in the communicator of the solve. */
@@ -104,7 +105,7 @@ static void read_solve(void *ksp) {
   solve.atol = real_of(&atol);
   if (petsc.KSPGetNormType) petsc.KSPGetNormType(ksp, &solve.norm_type);
   if (petsc.KSPGMRESGetRestart && strstr(solve.type, "gmres")) petsc.KSPGMRESGetRestart(ksp, &solve.restart);
-  petsc.KSPMonitorSet(ksp, attached.real_bytes == 4 ? (void *)hindmost_monitor_single : (void *)hindmost_monitor, NULL, NULL);
+  petsc.KSPMonitorSet(ksp, petsc_kind.real_bytes == 4 ? (void *)hindmost_monitor_single : (void *)hindmost_monitor, NULL, NULL);
   quietly(0);
 }
 
@@ -123,28 +124,28 @@ static void leave_out(void *ksp) {
 }
 
 static void begin_solve(void *ksp, const void *frame) {
-  static int64_t chosen, taken;
   solve.frame = frame;
   copy_text(solve.type, sizeof solve.type, text_of(petsc.KSPGetType, ksp));
   copy_text(solve.prefix, sizeof solve.prefix, text_of(petsc.KSPGetOptionsPrefix, ksp));
-  if (!prefix_is_chosen()) { /* one inside it may be */
+  if (attached.ksp ? ksp != attached.ksp : !prefix_is_chosen()) { /* one inside it may be */
     attached.passed++;
     leave_out(ksp);
     return;
   }
   solve.number = attached.solves++;
-  if (awaiting || session_number() || loop_is_open() || attached.marking_call >= 0 || taken >= attached.most || chosen++ % attached.every) {
+  if (session_number() || loop_is_open() || attached.marking_call >= 0 || attached.taken >= attached.most || attached.chosen++ % attached.every) {
     leave_out(ksp);
     solve.skipped_ksp = ksp;
     return;
   }
-  taken++;
+  attached.taken++;
   find_names();
   apply_names(solve.type);
   read_solve(ksp);
   solve.load = load_of_host();
   inner_count = inner_open = 0;
   hindmost_watch_solver(ksp);
+  if (attached.ksp) PMPI_Barrier(attached.own);
   attach_arm(solve.communicator, solve.comm_size);
   solve.ksp = ksp;
   enter_session(SOLVE);
@@ -237,6 +238,11 @@ static void end_solve_unfinished(void) {
   if (solve.ksp) end_solve(0);
 }
 
+static void leave_solve(int keeps) {
+  if (keeps) end_solve_unfinished();
+  solve.ksp = solve.skipped_ksp = NULL;
+}
+
 /* ---- solves inside a solve ---- */
 
 static void inner_begin(void *ksp, const void *frame) {
@@ -327,6 +333,21 @@ static int attached_event_end(int event, int unused, void *a, void *b, void *c, 
   return error;
 }
 
+int hindmost_connect_petsc(void) {
+  connect_petsc(attached_event_begin, attached_event_end);
+  return petsc_kind.connected;
+}
+
+/* The program begins to use PETSc. */
+static void attach_petsc(void) {
+  sigset_t before;
+  if (!attached.on || !attached.begun || petsc_kind.connected || !hindmost_connect_petsc()) return;
+  stop_finding();
+  if (!begin_writing(&before)) return;
+  write_program();
+  end_writing(&before);
+}
+
 /* ---- calls of the program ---- */
 
 /* A static libpetsc has these as well: its own hold then, and its solves are not seen. */
@@ -341,7 +362,7 @@ OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const c
   if (!real) real = petsc_function("PetscInitialize");
   if (!real) return 56; /* PETSC_ERR_SUP; nobody calls this without a libpetsc */
   int error = real(argc, argv, file, help);
-  if (!error) connect_petsc(attached_event_begin, attached_event_end);
+  if (!error) attach_petsc();
   return error;
 }
 
@@ -353,7 +374,7 @@ OF_PETSC int PetscInitialize(int *argc, char ***argv, const char file[], const c
     if (!real) real = petsc_function(#name);                                                  \
     if (!real) return 56;                                                                     \
     int error = real(a, b, c, d, e, f, g, h);                                                 \
-    connect_petsc(attached_event_begin, attached_event_end);                                  \
+    attach_petsc();                                                                           \
     return error;                                                                             \
   }
 STARTS_PETSC(PetscInitializeNoArguments)

@@ -7,3 +7,9 @@
 #include "sections.h"
 
 static void write_solve(int complete, struct extent to);
+
+/* Leaves a solve that is open, as one that did not end. */
+static void leave_solve(int keeps);
+
+/* Returns whether PETSc calls the recorder at its events. */
+int hindmost_connect_petsc(void);

@@ -232,6 +232,7 @@ class Spec(TypedDict, total=False):
     interfere: Interference | None
     checkpoints: list[Checkpoint]
     attached: Attached | None
+    summed: SummedCalls
     sampling: Sampling
     verdicts: list[Verdict]
 

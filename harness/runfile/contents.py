@@ -140,7 +140,7 @@ class Header:
     @property
     def calls_of_iteration(self) -> str:
         """The calls or marks that end an iteration: ``each 3 calls of MPI_Allreduce``."""
-        said = self.spec.get("attached") or {}
+        said = self.spec.get("attached") or self.spec
         at, unit = said.get("iterate_at"), said.get("summed", {}).get("unit", 1)
         if at:
             return f"each {counted(at['calls'] * unit, 'call')} of {at['call']}"

@@ -92,6 +92,7 @@ class Ending:
         atol: float,
         norm: str,
         generic: str,
+        counted: int,
     ) -> Ending:
         """Return how a solve of a program ended, by what PETSc says of it.
 
@@ -107,6 +108,7 @@ class Ending:
             atol=0.0 if forced or atol <= DEFAULT_ATOL else atol,
             norm=norm,
             generic=generic,
+            counted=counted,
         )
 
     @property

@@ -26,6 +26,22 @@ class SampleKind(IntEnum):
     MPI = 2
     UNKNOWN = 3
     """No function is known."""
+    BLOCKED = 4
+    """It was blocked in the system, outside of MPI: each is `LOOK_S`, and no processor time."""
+
+
+class IterationPart(IntEnum):
+    """In which iterations of its rank a sample was taken: of a third of the run, or slow ones."""
+
+    FIRST = 0
+    MIDDLE = 1
+    LAST = 2
+    SLOW = 3
+    """Those whose own work stands out: fewer than one in twenty."""
+
+
+LOOK_S = 0.02
+"""Time between two looks whether the thread that calls MPI is blocked, on average."""
 
 
 class CodeStack(NamedTuple):
@@ -53,8 +69,10 @@ class RankSamples:
     thread, context, stack, count : int64 array, shape (sample,)
         Number of the thread; of the call context after which the sample was taken; of its stack;
         and how many there are.
-    kind : uint8 array, shape (sample,)
-        See `SampleKind`.
+    kind, part : uint8 array, shape (sample,)
+        See `SampleKind` and `IterationPart`.
+    slow : int
+        Iterations that are slow.
     stacks : tuple of CodeStack
     threads : int64 array, shape (thread,)
         Numbers of the threads that were seen, the recorded one first.
@@ -80,6 +98,8 @@ class RankSamples:
     stack: NDArray[np.int64]
     count: NDArray[np.int64]
     kind: NDArray[np.uint8]
+    part: NDArray[np.uint8]
+    slow: int = 0
     stacks: tuple[CodeStack, ...]
     threads: NDArray[np.int64]
     thread_s: NDArray[np.float64]
@@ -107,18 +127,19 @@ def sampling_of(ranks: Sequence[RankSamples]) -> dict[str, Any]:
 def variables_of(ranks: Iterable[RankSamples]) -> dict[str, Any]:
     """Return what a run file has of the samples of all ranks, by the names that it has there."""
     stacks: dict[CodeStack, int] = {CodeStack(): 0}
-    rows, numbers, threads, periods, spent = [], [], [], [], []
+    rows, numbers, threads, periods, spent, slow = [], [], [], [], [], []
     for rank, own in enumerate(ranks):
         of_stack = np.array([stacks.setdefault(each, len(stacks)) for each in own.stacks], np.int64)
-        here = np.stack([own.thread, own.context, of_stack[own.stack], own.kind])
+        here = np.stack([own.thread, own.context, of_stack[own.stack], own.kind, own.part])
         kinds, which = np.unique(here, axis=1, return_inverse=True)
         counts = np.bincount(which.ravel(), own.count, kinds.shape[1]).astype(np.int64)
         rows.append(np.vstack([np.full(counts.size, rank), kinds, counts]))
         numbers.append(np.stack([np.full(own.threads.size, rank), own.threads]))
         threads.append(own.thread_s)
         periods.append(own.period_s)
+        slow.append(own.slow)
         spent.append(own.context_s)
-    rank, thread, context, stack, kind, count = np.concatenate(rows, axis=1)
+    rank, thread, context, stack, kind, part, count = np.concatenate(rows, axis=1)
     thread_rank, number = np.concatenate(numbers, axis=1)
     places: dict[CodePlace, int] = {}
     of_place = [places.setdefault(place, len(places)) for each in stacks for place in each.places]
@@ -128,7 +149,9 @@ def variables_of(ranks: Iterable[RankSamples]) -> dict[str, Any]:
         "sample_context": context.astype(np.uint32),
         "sample_stack": stack.astype(np.uint32),
         "sample_kind": kind.astype(np.uint8),
+        "sample_part": part.astype(np.uint8),
         "sample_count": count,
+        "slow_iterations": np.array(slow, np.int32),
         "sample_period": np.array(periods, np.float64),
         "context_time": np.stack(spent),
         "thread_rank": thread_rank.astype(np.int32),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contexts import NOWHERE
-from hindmost.harness.runfile.samples import SampleKind
+from hindmost.harness.runfile.samples import IterationPart, SampleKind
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -314,6 +314,12 @@ VARIABLES = (
     *declare("sample", "u1", "", Range(0, len(SampleKind) - 1), group="samples",
         sample_kind="what the thread did",
     ),
+    *declare("sample", "u1", "", Range(0, len(IterationPart) - 1), group="samples",
+        sample_part="in which iterations",
+    ),
+    *declare("rank", "i4", "1", COUNT, group="samples",
+        slow_iterations="iterations of a rank whose own work stands out",
+    ),
     *declare("sample", "i8", "1", COUNT, group="samples",
         sample_count="how many there are",
     ),
@@ -472,9 +478,10 @@ TEXTS = {
 }
 """Variables of text, by name: dimension and meaning; all but ``host`` are optional."""
 
-FLAGS: dict[str, type[BodyKind | EventKind | SampleKind]] = {
+FLAGS: dict[str, type[BodyKind | EventKind | IterationPart | SampleKind]] = {
     "body": BodyKind,
     "event_kind": EventKind,
     "sample_kind": SampleKind,
+    "sample_part": IterationPart,
 }
 """Variables whose values are enumerated kinds."""

@@ -68,7 +68,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePoint(Effect):
-    """A step from one level to another.
+    """A step from one level to another, as `robust.method.change_of` finds it.
 
     Attributes
     ----------

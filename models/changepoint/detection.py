@@ -66,7 +66,8 @@ class Detection:
         The newest observations, if they are far from the level.
     visible_steps : tuple of float
         The relative step that is as likely to be found as to be missed, if the last 1, 2, ...
-        observations are at a new level; empty where the method does not tell.
+        observations are at a new level (`robust.segments.visible_steps`); empty where the method
+        does not tell.
     correlation : float
         AR(1) coefficient of the noise.
     too_short : int

@@ -9,7 +9,7 @@ an iteration's time, z standard deviations need about N = z^2 (2 s + e) / e^2 sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,11 @@ SURE, SURE_BY_TIMER = 4.0, 5.0
 """Standard deviations from which on it is named; timers of the kernel's tick beat with programs."""
 INTERVAL = 2.0
 """Half the width of intervals, in standard deviations."""
+POWER = 1.645
+"""Standard deviations beyond these with which samples suffice in 95 % of runs."""
+CORE = 0.5
+"""Part of the extra time, and of the excess in a function that all else has, from which on a slower
+core is the likely cause."""
 FEW = 5
 """Samples below which a function is no candidate."""
 WHOLE, PART = 0.9, 0.1
@@ -37,7 +42,7 @@ class Sampled:
     own_s, others_s : float
         Exact processor time of the rank, and that of one other rank (the median); NaN where they
         are not known.
-    ranks : int
+    ranks : float
         How many others there are.
     end : int64 array, shape (stack,)
         Where the places of each stack end in `place`; those of the next begin there.
@@ -45,6 +50,9 @@ class Sampled:
         The stacks one after the other, each from the innermost place on.
     function : int64 array, shape (place,)
         The function of each place, from 0.
+    rest_s, others_rest_s : float
+        The same of all else that the ranks do between calls. A slower core takes longer for that,
+        too, and for all functions of the stretch.
     sure : float
         Standard deviations from which on a function is named.
     """
@@ -53,10 +61,12 @@ class Sampled:
     others: NDArray[np.int64]
     own_s: float
     others_s: float
-    ranks: int
+    ranks: float
     end: NDArray[np.int64]
     place: NDArray[np.int64]
     function: NDArray[np.int64]
+    rest_s: float = np.nan
+    others_rest_s: float = np.nan
     sure: float = SURE
 
 
@@ -75,11 +85,13 @@ class Attribution:
     usual : float
         The function's share of the others' time in the stretch.
     is_alike : bool
-        Whether it is nearly all of the stretch, and parts of it have more time as well.
+        Whether other functions may have as much more, each by its usual time.
+    same_core : bool
+        Whether what else the rank does takes as long as on the others: its core is not slower.
     samples : int
         Of the rank in the stretch.
     needed : int
-        Samples of the rank that would do.
+        Samples of the rank that would do in 95 % of runs.
     sure : bool
         Whether there are enough.
     """
@@ -90,6 +102,7 @@ class Attribution:
     deviation: float = np.inf
     usual: float = 0.0
     is_alike: bool = False
+    same_core: bool = False
     samples: int = 0
     needed: int = 0
     sure: bool = False
@@ -128,18 +141,25 @@ def attribute(samples: Sampled) -> Attribution:
     most = min(float(share[candidates].max()), 1.0)
     if most <= 0.0:
         return Attribution(samples=own)
-    # Chance may take from a function's share what it needs to be named; its callers are sure then.
-    margin = np.where(share >= samples.sure * deviation, deviation, 0.0)
-    holding = candidates[(share + margin)[candidates] >= NAMED * most]
-    chosen = int(holding[np.argmin(mean_depth[holding])])
     usual = theirs / max(others, 1)
+    # On a slower core each function has the share of the extra time that it has of the time.
+    explained = explained_by_core(samples)
+    by_core = usual * (1.0 if np.isnan(explained) else explained)
+    distinct = (usual >= WHOLE) | (share - by_core >= INTERVAL * deviation)
+    # Chance may take from a function's share what it needs to be named; its callers are sure then.
+    margin = np.where(share >= samples.sure * deviation, INTERVAL * deviation, 0.0)
+    possible = distinct | (not explained > CORE)
+    holding = candidates[((share + margin >= NAMED * most) & possible)[candidates]]
+    if not holding.size:
+        return Attribution(samples=own)
+    chosen = int(holding[np.argmin(mean_depth[holding])])
     inner = candidates[mean_depth[candidates] < mean_depth[chosen]]
     inner = inner[(usual[inner] >= PART) & (usual[inner] < WHOLE)]
     is_alike = bool(usual[chosen] >= WHOLE and inner.size)
     if is_alike:
         best = int(inner[share[inner].argmax()])
-        if share[best] + INTERVAL * deviation[best] >= NAMED * most:  # it may have all of it
-            chosen, is_alike = best, False
+        if possible[best] and share[best] + INTERVAL * deviation[best] >= NAMED * most:
+            chosen, is_alike = best, False  # it may have all of it
     in_it = functions == chosen
     at, which = np.unique(places[in_it], return_inverse=True)
     of_place = [
@@ -147,8 +167,12 @@ def attribute(samples: Sampled) -> Attribution:
         for values in (samples.own, samples.others)
     ]
     of_lines, _ = shares(samples, *of_place)
-    needed = int(np.ceil(own * min((samples.sure * float(deviation[chosen])) ** 2, 1e6)))
-    return Attribution(
+    reach = max(
+        samples.sure + POWER,
+        0.0 if usual[chosen] >= WHOLE else (INTERVAL + POWER) / (1.0 - float(by_core[chosen])),
+    )
+    needed = int(np.ceil(own * min((reach * float(deviation[chosen])) ** 2, 1e6)))
+    answer = Attribution(
         function=chosen,
         place=int(at[of_lines.argmax()]),
         share=float(share[chosen]),
@@ -157,8 +181,34 @@ def attribute(samples: Sampled) -> Attribution:
         is_alike=is_alike,
         samples=own,
         needed=max(needed, 1),
-        sure=bool(share[chosen] >= samples.sure * deviation[chosen]),
+        sure=bool(distinct[chosen] and share[chosen] >= samples.sure * deviation[chosen]),
     )
+    return replace(answer, same_core=is_same_core(samples, answer))
+
+
+def explained_by_core(samples: Sampled) -> float:
+    """Return the part of the extra time that a core explains on which all else takes longer, too.
+
+    NaN where that is not known, or the ranks do little else.
+    """
+    extra_s = samples.own_s - samples.others_s
+    if not samples.others_rest_s >= (1.0 - WHOLE) * samples.others_s:
+        return np.nan
+    slower = samples.rest_s / samples.others_rest_s - 1.0
+    return float(np.clip(slower * samples.others_s / max(extra_s, 1e-300), 0.0, 1.0))
+
+
+def is_same_core(samples: Sampled, found: Attribution) -> bool:
+    """Tell whether a rank is as quick as the others in what is not in the function."""
+    extra_s = samples.own_s - samples.others_s
+    within_s = samples.others_s * (1.0 - found.usual)
+    rest_s = samples.others_rest_s + within_s
+    if not rest_s >= (1.0 - WHOLE) * samples.others_s:  # little, or not known
+        return False
+    rest_extra_s = samples.rest_s - samples.others_rest_s
+    rest_extra_s += extra_s * (1.0 - min(found.share, 1.0))
+    excess = extra_s * found.share / max(samples.others_s * found.usual, 1e-300)
+    return bool(rest_extra_s / rest_s < CORE * excess)
 
 
 def shares(
@@ -186,10 +236,9 @@ def shares(
         )
         deviation = np.sqrt(of_own + of_others)
     else:
-        ranks = max(samples.ranks, 1)
-        extra = own - others / ranks
-        parts = mine - theirs / ranks
-        deviation = np.sqrt(mine + theirs / ranks**2 + 1.0)
+        extra = own - others / samples.ranks
+        parts = mine - theirs / samples.ranks
+        deviation = np.sqrt(mine + theirs / samples.ranks**2 + 1.0)
     if not extra > 0.0:
         nothing = np.zeros(mine.size)
         return nothing, np.full(mine.size, np.inf)

@@ -129,14 +129,20 @@ class QuickestWork:
         """Own work of an iteration that nothing disturbs: shape (rank,), seconds."""
         return self.whole_s + self.recurring_s
 
-    def shows_more(self) -> NDArray[np.bool_]:
-        """Tell which ranks have more work, in the run and in most of its parts: shape (rank,)."""
+    def shows_more(self, least: float = MATTERS) -> NDArray[np.bool_]:
+        """Tell which ranks have more work, in the run and in most of its parts: shape (rank,).
+
+        Parameters
+        ----------
+        least : float
+            How much more, as a share of the others'.
+        """
         excess, of_fastest, of_parts = (
             over_others(each + self.recurring_s) - 1.0
             for each in (self.whole_s, self.part_s.min(axis=0), self.part_s)
         )
         in_parts = (of_parts >= MAJORITY * excess).mean(axis=0) >= MIN_PARTS_SHARE
-        return np.asarray((np.minimum(excess, of_fastest) > MATTERS) & in_parts)
+        return np.asarray((np.minimum(excess, of_fastest) > least) & in_parts)
 
     def excess_s(self) -> Times:
         """Return how much more work an iteration has than the others': shape (rank,), seconds.
@@ -272,6 +278,7 @@ def find_culprit(
     core_wait_s: Times | None = None,
     *,
     waited_part: float = 1.0,
+    least: float = MATTERS,
 ) -> Culprit | None:
     """Return the culprit of a run; None if no rank works clearly more than the others, at a cost.
 
@@ -288,6 +295,8 @@ def find_culprit(
         Waiting for a core.
     waited_part : float
         Part of the differences of own work that ranks can have waited for.
+    least : float
+        How much more a rank works, as a share of the others' work, to be a culprit.
     """
     node = slow_node(late)
     charged_s, waited_s = waited_part * late.charged_s, core_wait_s
@@ -299,11 +308,11 @@ def find_culprit(
     if charged_s.size < 2 or not late.bodies:
         return None
     excess_s, times = own_s - median_of_others(own_s), over_others(own_s)
-    more, disturbed = times > 1.0 + MATTERS, False
+    more, disturbed = times > 1.0 + least, False
     shown = more
     if quickest is not None:
         typical_s = quickest.typical_s
-        shown = quickest.shows_more()
+        shown = quickest.shows_more(least)
         disturbed = float(own_s.sum()) > STEADY * late.bodies * float(typical_s.sum())
         # The time beyond that of the quickest iterations accounts for as much waiting for a core.
         if waited_s is not None:

@@ -40,9 +40,9 @@ ROUNDING = 1e-9
 """Share by which rounding may lift a mean above the maximum."""
 LOST_TO = {
     "load_balance": "load imbalance",
-    "serialisation": "waiting in turn",
+    "serialisation": "serialisation",
     "transfer": "other time in MPI",
-    "communication": "waiting in turn and other time in MPI",
+    "communication": "serialisation and other time in MPI",
 }
 """What people read of the time that is lost to each factor."""
 WORK, INJECTED_NOISE, OUTSIDE = "work", "injected noise", "outside iterations"

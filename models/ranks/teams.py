@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.ranks.attribution import SURE
 
+FALSE = 1e-3
+"""Probability with which some thread of a run is named where all of a team work alike."""
 OF_A_TEAM = 0.01
 """Share of a rank's work in regions from which on a thread is one of its team."""
 
@@ -69,17 +71,27 @@ class TeamWork:
         longest = int(self.work.max(axis=0, initial=0).sum())
         return self.serial / max(self.serial + longest, 1)
 
-    def imbalance(self, sure: float = SURE) -> TeamImbalance | None:
-        """Return the region whose threads lose most time; None if chance explains that."""
+    def imbalance(self, sure: float = SURE, comparisons: int = 1) -> TeamImbalance | None:
+        """Return the region whose threads lose most time; None if chance explains that.
+
+        Parameters
+        ----------
+        sure : float
+            Standard deviations that a thread must be above the others of its team.
+        comparisons : int
+            Threads of all regions and ranks that are looked at: one of many is so by chance.
+        """
         count = self.threads.size
         if count < 2:
             return None
         most = self.work.max(axis=0)
         rest = (self.work.sum(axis=0) - most) / (count - 1)
         lost = most - self.work.mean(axis=0)
-        # Of several threads one has most by chance, by less than this in almost all regions.
+        from scipy import special  # not on the ranks
+
         deviation = np.sqrt(most + rest / (count - 1) + 1.0)
-        clear = most - rest > (sure + np.sqrt(2.0 * np.log(count))) * deviation
+        sure = max(sure, float(-special.ndtri(FALSE / max(comparisons, self.work.size))))
+        clear = most - rest > sure * deviation
         if not clear.any():
             return None
         region = int(np.where(clear, lost, -1.0).argmax())

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from hindmost.harness.krylov.own_solve import KSPRecorder
     from hindmost.harness.own_loop import LoopRecorder
+    from hindmost.harness.own_solve import KSPRecorder
     from hindmost.harness.runfile.reader import Run
 
 __all__ = [
@@ -165,7 +165,7 @@ def record_ksp(
     """
     import pathlib
 
-    from hindmost.harness.krylov.own_solve import KSPRecorder
+    from hindmost.harness.own_solve import KSPRecorder
 
     return KSPRecorder(ksp, pathlib.Path(path), name, parameters, activities=activities)
 

@@ -12,7 +12,7 @@ import pytest
 
 from hindmost.harness.attach.raw import CLOCK, EDGE, HEAD, VERSION, Frame
 from hindmost.harness.recorder.build import FOLDER
-from hindmost.harness.recorder.call_contexts import PLACE, ContextTables
+from hindmost.harness.recorder.call_contexts import PLACE
 from hindmost.harness.recorder.library import HEAD as STATE
 from hindmost.harness.recorder.library import NOBODY, PHASES, RECORD, CallClass, Flag
 from hindmost.harness.stack import current_stack
@@ -23,7 +23,6 @@ LAYOUTS = {
     "place": PLACE,
     "edge": EDGE,
     "clock_offset": CLOCK,
-    "context_tables": np.dtype(ContextTables),
 }
 """Structures of abi.h, by the dtype that Python reads them with."""
 

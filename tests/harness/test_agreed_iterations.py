@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hindmost.harness.own_loop import AgreedIterations
+from hindmost.harness.attach.own_iterations import AgreedIterations, RankIterations
 
 
 class Together:
@@ -53,7 +53,9 @@ def agreed(ranks: list[tuple[list[int], dict[int, str], int]]) -> tuple[list[Any
     found: list[Any] = [None] * len(ranks)
 
     def of(number: int) -> None:
-        found[number] = AgreedIterations.of(*ranks[number], together.rank(number))
+        finished, raised, begun = ranks[number]
+        own = RankIterations(finished=np.array(finished, np.int64), raised=raised, begun=begun)
+        found[number] = AgreedIterations.of([own], together.rank(number))
 
     threads = [threading.Thread(target=of, args=(number,)) for number in range(len(ranks))]
     for each in threads:
@@ -67,7 +69,6 @@ def test_those_that_all_finished_are_kept() -> None:
     ranks = [([0, 1, 2, 4], {3: "OSError"}, 5), ([0, 2, 3, 4, 5], {1: "KeyError"}, 6)]
     for each in agreed(ranks)[0]:
         assert each.kept.tolist() == [0, 2, 4]
-        assert each.begun == 6
         assert each.why_missing == (
             "iteration 1 raised KeyError on rank 1; iteration 3 raised OSError on rank 0; "
             "the ranks began 5 to 6 iterations; iterations that all ranks finished are kept"

@@ -5,7 +5,7 @@ import pytest
 
 from hindmost.harness.krylov.recorded import CommonMarks, RankMarks, residual_norms
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.recorder.clock import own_clock
+from hindmost.harness.recorder.clock import ClockReading, CommonClock
 from hindmost.harness.recorder.library import RECORD, CallClass, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
@@ -34,6 +34,8 @@ INTERVALS = {
 }
 """What stands in the records of an interval: its call's class, phase, flags and count."""
 
+ALONE = ClockReading(offset_ns=0, uncertainty_ns=0, at_ns=1000)
+
 
 def recording(*events: tuple[str, int, int]) -> Recording:
     """Return a recording of marks ('N', t, t) and MPI intervals ('wait', begin, end).
@@ -61,7 +63,7 @@ def recording(*events: tuple[str, int, int]) -> Recording:
         lost=0,
         iterations=0,
         other_s={},
-        clock=own_clock(1000),
+        clock=CommonClock(before=ALONE, after=ALONE, zero_ns=1000),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hindmost.harness.recorder.clock import ClockReading, CommonClock, own_clock
+from hindmost.harness.recorder.clock import ClockReading, CommonClock
 from hindmost.harness.recorder.library import loaded
 
 SECOND = 1_000_000_000
@@ -35,10 +35,6 @@ def test_an_offset_within_its_uncertainty_is_none() -> None:
     np.testing.assert_allclose(clock.since_zero(np.array([100, 1100])), [0.0, 1e-6], atol=1e-15)
     assert clock.offset_s == 0.0
     assert clock.uncertainty_s == pytest.approx(3e-7)
-
-
-def test_a_rank_alone_reads_its_own_clock() -> None:
-    np.testing.assert_allclose(own_clock(7).since_zero(np.array([7, 1007])), [0.0, 1e-6])
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import numpy as np
 import hindmost
 hindmost.listen()
 from mpi4py import MPI
-from hindmost.harness import own_loop
+from hindmost.harness.attach import own_marks
 from hindmost.harness.recorder.library import load
 from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
@@ -104,23 +104,51 @@ def test_more_requests_than_the_table_holds(recorded: Recorded) -> None:
 
 
 LONG = """
-own_loop.MOST_RECORDS = 105
-with hindmost.record("long.h5", comm) as recorder:
-    for _ in range(40):
+own_marks.MEMORY_BYTES = 4096 * 24
+with hindmost.record("full.h5", comm) as recorder:
+    for calls in (1, 1, 1, 5000, 1):
         with recorder.iteration():
+            for _ in range(calls):
+                comm.Allreduce(MPI.IN_PLACE, box)
+own_marks.BUDGET_BYTES = own_marks.MEMORY_BYTES = 16384 * 28
+with hindmost.record("bounded.h5", comm) as recorder:
+    for step in range(5000):
+        try:
+            with recorder.iteration(), recorder.phase("norm"):
+                if step == 4000 and comm.rank == 1:
+                    raise ValueError
+                for _ in range(10):
+                    comm.Allreduce(MPI.IN_PLACE, box)
+        except ValueError:
             for _ in range(10):
                 comm.Allreduce(MPI.IN_PLACE, box)
+    comm.Barrier()
 """
 
 
 @pytest.mark.mpi
-def test_a_long_loop_keeps_the_iterations_for_which_there_is_memory(recorded: Recorded) -> None:
-    run = hindmost.open(recorded.folder / "long.h5")
+def test_an_iteration_of_more_calls_than_the_memory_holds_has_their_sums(
+    recorded: Recorded,
+) -> None:
+    run = hindmost.open(recorded.folder / "full.h5")
     assert_books_close(run)
-    assert (run.bodies, run.header.complete) == (10, False)
-    assert run.variable("event_kind").tolist() == [[EventKind.REDUCE] * 10] * 10
-    assert run.header.records_lost == 2 * (400 - 105)
-    assert "records found no room in memory" in run.header.spec["failure"]
+    assert (run.bodies, run.header.complete) == (5, True)
+    assert (run.phase("wait") > 0.0).all()
+    assert (run.summed, run.header.records_lost) == (2, 0)
+
+
+@pytest.mark.mpi
+def test_of_more_calls_than_the_budget_there_are_sums(recorded: Recorded) -> None:
+    run = hindmost.open(recorded.folder / "bounded.h5")
+    assert_books_close(run)
+    unit = run.header.spec["summed"]["unit"]
+    assert unit > 1
+    assert run.bodies == 5000 // unit - 1  # without that in which an iteration raised
+    assert f"iteration {4000 // unit} raised ValueError on rank 1" in run.header.spec["failure"]
+    assert run.header.iteration_is == f"each {unit:,} marked iterations"
+    assert 0 < run.summed < run.bodies
+    assert (run.phase("wait") > 0.0).all()
+    assert run.header.records_lost == 0
 
 
 MARKED = """

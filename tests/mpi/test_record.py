@@ -262,7 +262,8 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Together:
 def test_ranks_fail_together(together: Together, case: str) -> None:
     assert [REFUSED[case] in said for said in together.said[case]] == [True, True]
     left = [path.name for path in (together.folder / case).iterdir()]
-    assert left == (["mine.h5"] if case == "taken" else [])
+    kept = {"taken": "mine.h5", "unwritable": "mine.raw", "unfinished": "mine.raw"}
+    assert left == ([kept[case]] if case in kept else [])
 
 
 @pytest.mark.mpi
@@ -314,3 +315,53 @@ def test_unnamed_loops_are_told_apart_by_their_place(tmp_path: Path) -> None:
     titles = [group.title for group in groups]
     assert all(title.startswith("loop on test_record.py:") for title in titles)
     assert len(set(titles)) == 2
+
+
+KILLED = """
+import os, signal, sys, time
+import hindmost
+if "listen" in sys.argv:
+    hindmost.listen()
+from mpi4py import MPI
+comm, total = MPI.COMM_WORLD, bytearray(8)
+
+def step(recorder):
+    with recorder.iteration(), recorder.phase("norm"):
+        comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
+        time.sleep(2e-3)
+
+with hindmost.record("mine.h5", comm, name="mine", parameters={"n": 3}) as recorder:
+    end = time.monotonic() + 2.5
+    done = bytearray(1)
+    while not done[0]:
+        step(recorder)
+        done[0] = time.monotonic() > end
+        comm.Bcast(done, 0)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_program_that_is_killed_keeps_its_records(
+    ranks: Ranks, tmp_path: Path, listens: bool
+) -> None:
+    assert ranks(2, *["listen"] * listens, script=KILLED).returncode != 0
+    assert not list(tmp_path.glob("*.h5"))
+    convert = [sys.executable, "-m", "hindmost", "attach", "--convert", "mine.raw"]
+    subprocess.run(convert, check=True, cwd=tmp_path)
+    assert not (tmp_path / "mine.raw").exists()
+    (path,) = tmp_path.glob("*.h5")
+    run = hindmost.open(path)
+    run.verify()
+    assert_books_close(run)
+    assert (run.header.workload, run.header.spec["parameters"]) == ("mine", {"n": 3})
+    assert run.header.spec["mpi_seen"] is listens
+    assert not run.header.complete
+    assert "the program ended inside this loop" in run.header.spec["failure"]
+    assert run.bodies > 10
+    if listens:
+        assert run.phases == (*PHASES, "norm")
+        assert run.phase("wait").sum() > 0.0
+        lines = [run.contexts.places[at] for at in range(len(run.contexts.places))]
+        assert any("step (script.py" in line for line in lines)

@@ -63,7 +63,11 @@ def assert_books_close(run: Run) -> None:
     assert (run.variable("phase_duration") >= -1e-9).all()
     ends = run.starts + run.durations
     inside = run.position[1:] > 0
-    np.testing.assert_allclose(run.starts[1:][inside], ends[:-1][inside], atol=1e-9, rtol=0)
+    gaps = (run.starts[1:] - ends[:-1])[inside]
+    if run.header.solver == "loop":  # the recorder may have written to its file meanwhile
+        assert (gaps >= -1e-9).all()
+    else:
+        np.testing.assert_allclose(gaps, 0.0, atol=1e-9, rtol=0)
 
 
 SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE

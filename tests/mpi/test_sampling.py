@@ -57,9 +57,7 @@ def named(run: Run) -> tuple[str, int, bool]:
     """Return function and line of rank 1's extra work where `heavy` is, and whether it is sure."""
     samples = RunSamples.of(run)
     assert samples is not None
-    spent_s = [
-        samples.context_s[:, list(stretch.contexts)].sum(axis=1) for stretch in stretches_of(run)
-    ]
+    spent_s = [samples.context_s[:, list(each.contexts)].sum(axis=1) for each in stretches_of(run)]
     most = int(np.argmax([each[1] - each[0] for each in spent_s]))
     found = attribute(samples.in_stretch(1, stretches_of(run)[most].contexts))
     place = samples.places[found.place]
@@ -146,9 +144,14 @@ def test_every_thread_of_a_program_that_hangs_is_placed(program: Path, tmp_path:
 
 
 def test_blocking_calls_are_never_cut_short(program: Path, tmp_path: Path) -> None:
-    """2,500 calls of five kinds on each rank."""
-    _, said = recorded(program, tmp_path, "blocks", STEPS)
+    """2,500 calls of five kinds on each rank; where these block is known without a signal."""
+    run, said = recorded(program, tmp_path, "blocks", STEPS)
     assert said.split() == ["0", "interrupted"] * 2
+    samples = RunSamples.of(run)
+    assert samples is not None
+    blocked = samples.kind == SampleKind.BLOCKED
+    inner = samples.place[np.append(0, samples.end)[samples.stack[blocked]]]
+    assert {samples.places[place].function for place in inner} == {"block"}
 
 
 def test_timers_serve_where_perf_is_forbidden(program: Path, tmp_path: Path) -> None:

@@ -34,23 +34,23 @@ function borderLine(pen, kind, x, top, height, found = false) { // told apart wi
 
 class DatedChart extends Chart { // points in time, levels and borders, pointed at one by one
   constructor(figure) {
-    super(figure, { kind: "dated", x: { label: "", limits: [0, 1] }, y: { limits: [0, 1] }, points: [], levels: [], borders: [] });
+    super(figure, { kind: "dated", x: { label: "", limits: [0, 1] }, y: { limits: [0, 1] }, points: [], levels: [], borders: [], gaps: [] });
     figure.classList.add("live");
     this.found = null;
   }
   show(data) {
+    this.found = null;
     this.data = { kind: "dated", ...data };
     this.view = [...data.x.limits];
-    this.found = null;
     this.point_at(null);
   }
   xTicks(most) { return dateTicks(this.view, most); }
   pin() {}
-  rows() { return [["date", "value", "outlier"], ...this.data.points.map((each) => [moment(each.x), each.y, each.hollow ? 1 : 0])]; }
+  rows() { return [["date", "value", "outlier"], ...this.data.points.map((each) => [each.label, each.y, each.hollow ? 1 : 0])]; }
   paint(pen, box) {
     this.canvas.dataset.from = day(this.view[0]);
     const { borders, levels, points, gaps } = this.data, top = box.y, x = (time) => this.toX(time);
-    for (const [from, to] of gaps ?? []) this.gap(pen, x(from), x(to), box, `no result for ${Math.round(to - from)} days`);
+    for (const [from, to, text] of gaps) this.gap(pen, x(from), x(to), box, text);
     for (const border of borders) {
       pen.fillStyle = ink("--shade");
       const left = x(border.span[0]), right = x(border.span[1]);
@@ -79,7 +79,7 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
     for (const border of borders) {
       borderLine(pen, border.badge, x(border.x), top, box.h, border === this.found);
     }
-    this.captions(pen, box);
+    this.captions(pen, box, [...borders].reverse().slice(0, 3).map((border) => ({ x: x(border.x), y: top, text: border.caption, before: true, colour: `--${border.badge}` })).filter(({ text }) => text));
   }
   gap(pen, left, right, box, words) {
     pen.strokeStyle = pen.fillStyle = ink("--line");
@@ -93,20 +93,6 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
     pen.fillStyle = ink("--quiet");
     pen.textAlign = "center";
     if (pen.measureText(words).width < right - left) pen.fillText(words, (left + right) / 2, box.y + box.h / 2);
-  }
-  /* What a change is and its commits, next to it on the side that has room; the newest first. */
-  captions(pen, box) {
-    pen.textAlign = "left";
-    let row = 0;
-    for (const border of [...this.data.borders].reverse()) {
-      if (!border.words || row > 2) continue;
-      const wide = pen.measureText(border.words).width + 8, at = this.toX(border.x);
-      const left = at + wide < box.x + box.w ? at + 5 : Math.max(at - wide, box.x);
-      pen.fillStyle = ink("--paper");
-      pen.fillRect(left - 2, box.y + 3 + 17 * row, wide, 16);
-      pen.fillStyle = ink(`--${border.badge}`);
-      pen.fillText(border.words, left, box.y + 15 + 17 * row++);
-    }
   }
   dot(pen, point, bigger) {
     const box = this.box, x = this.toX(point.x), high = this.toY(point.y);
@@ -168,17 +154,6 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
   }
 }
 
-function seriesLegend(figure, series, level, page) { // of changes only those that are there
-  const kinds = [["┃", "fail"], ["┇", "warn"], ["╏", "open"], ["┆", "known"], ["│", "pass"]].filter(([, kind]) => series.changes.some((each) => each.badge === kind));
-  legend(figure, [["", `${bare(series.timer)}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
-    ...series.outlying.size ? [["○", "outlier", "outlier"]] : [], ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"],
-    ...series.trends.length ? [["┅", "trend", "trend"]] : [], ...kinds.map(([sign, kind]) => [sign, `change: ${kind}`, kind]),
-    ...kinds.length ? [["▒", `interval of dates (${page.level} %)`, "border"]] : []]);
-}
-function gapsOf(xs) { // where nothing was measured for two weeks and far longer than usual
-  const steps = xs.slice(1).map((x, i) => x - xs[i]), usual = [...steps].sort((a, b) => a - b)[steps.length >> 1] ?? 0;
-  return steps.flatMap((step, i) => step >= Math.max(14, 5 * usual) ? [[xs[i], xs[i + 1]]] : []);
-}
 function limitsOf(values, outliers, floor = -Infinity) { // outliers may widen them by half, not more
   let low = Math.min(...values), high = Math.max(...values);
   const room = (high - low) || Math.abs(high) * 0.1 || 1;
@@ -193,21 +168,14 @@ function spanOf(xs) {
   return [xs[0] - room, xs[xs.length - 1] + room];
 }
 const spanOfAll = (all) => spanOf([Math.min(...all.map((each) => each.times[0])), Math.max(...all.map((each) => each.times.at(-1)))]);
-function seriesContent(series, chosenLevel, page) {
-  const points = series.times.map((x, i) => ({ x, y: series.values[i], i, hollow: series.outlying.has(i) }));
+function seriesContent(series) {
+  const points = series.times.map((x, i) => ({ x, y: series.values[i], i, label: series.labels[i], hollow: series.outlying.has(i) }));
   const plain = points.filter((point) => !point.hollow);
-  const levels = series.regimes.map((regime) => {
-    const [low, high] = regime.intervals[chosenLevel].map((end) => end / regime.mean);
-    const ends = [regime.start, regime.stop - 1].map((i) => series.expected(regime, i));
-    return { from: series.times[regime.start], to: series.times[regime.stop - 1], ends, trend: regime.trend,
-      interval: [ends.map((end) => end * low), ends.map((end) => end * high)] };
-  });
-  const borders = series.changes.map((change) => ({
-    x: series.times[change.index], badge: change.badge, change,
-    words: ["fail", "warn", "open"].includes(change.badge) ? [`${signed(change.effect[0])} %`, series.commitRange(...change.interval)].filter((word) => word !== UNKNOWN).join(": ") : "",
-    span: [series.times[Math.max(change.interval[0] - 1, 0)], series.times[change.interval[1]]],
-  }));
-  const say = (found) => found.change ? sayChange(series, found.change, page.level) : sayNight(series, found.i);
+  const levels = series.regimes.map(({ start, stop, ends, trend, interval }) => ({ from: series.times[start], to: series.times[stop - 1], ends, trend,
+    interval: interval.map((factor) => ends.map((end) => end * factor)) }));
+  const borders = series.changes.map((change) => ({ x: series.times[change.index], badge: change.badge, change, caption: change.caption,
+    span: [series.times[Math.max(change.interval[0] - 1, 0)], series.times[change.interval[1]]] }));
+  const say = (found) => found.change ? sayChange(found.change) : series.say(found.i);
   const y = limitsOf((plain.length ? plain : points).map((point) => point.y), points.map((point) => point.y), 0);
-  return { x: { label: "", limits: spanOf(series.times) }, y: { limits: y }, points, levels, borders, say, gaps: gapsOf(series.times) };
+  return { x: { label: "", limits: spanOf(series.times) }, y: { label: series.axis, limits: y }, points, levels, borders, say, gaps: series.gaps };
 }

@@ -21,7 +21,7 @@ class Chooser {
     this.selects.forEach((select, i) => {
       const fitting = this.all.filter((each) => !chosen || this.keys(each).slice(0, i).every((key, k) => key === chosen[k]));
       const words = [...new Set(fitting.map((each) => this.keys(each)[i]))];
-      const options = words.map((word) => make("option", { value: word }, bare(word) || "(none)"));
+      const options = words.map((word) => make("option", { value: word }, word.replace(/[: ]+$/, "") || "(none)"));
       if (!chosen) options.unshift(make("option", { value: "" }, "choose"));
       select.replaceChildren(...options);
       select.value = chosen ? chosen[i] : "";

@@ -1,27 +1,46 @@
-"""The data in a history page: deflated JSON of short numbers."""
+"""The data in a history page: deflated JSON of short numbers, and of all that is said of them."""
 
 from __future__ import annotations
 
 import base64
-import json
+import math
 import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.history.change_sentences import revision_words
-from hindmost.analysis.history.dates import SECONDS_A_DAY
+from hindmost.analysis.history.commit_ranges import range_words, ranges_of
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.page.badges import change_badge, series_badge
-from hindmost.analysis.history.page.regime_statistics import regime_statistics
+from hindmost.analysis.history.page.badges import (
+    BADGES,
+    address_of,
+    change_badge,
+    factor_words,
+    series_badge,
+)
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import timer_name
+from hindmost.analysis.readers.commits import commits_text, short_commit
 from hindmost.analysis.show.html_charts import rounded
-from hindmost.models.changepoint import ChangePoint, Jump
+from hindmost.models.changepoint import ChangePoint, Jump, Regime, Trend
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
 from hindmost.printable import page_json
 from hindmost.records import to_document
+from hindmost.text import counted, p_words, percent, quantity, signed_percent
 
 SECONDS_A_MINUTE = 60.0
+UNKNOWN_COMMITS = "unknown commits"
+SIGNS = {FAIL: "┃", WARN: "┇", OPEN: "╏", "known": "┆", PASS: "│"}
+"""Of the lines of changes, in the legend."""
+DARKEST = 9
+MUCH_WORSE = 0.3
+"""Logarithm of the ratio from which on a night is as dark as can be."""
+GAP_DAYS, GAP_TIMES = 14.0, 5.0
+"""Nothing was measured for so long, and for so many times the usual step."""
 
 
 class Calendars:
@@ -29,24 +48,46 @@ class Calendars:
 
     def __init__(self) -> None:
         self.commits: dict[str, int] = {}
-        self.numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        self.numbers: dict[tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]], int] = {}
 
     def number(self, judged: JudgedSeries) -> int:
         """Return the number of a series' nights."""
         series = judged.series
         minutes = np.rint(series.times / SECONDS_A_MINUTE).astype(np.int64)
         steps = np.diff(minutes, prepend=0)
-        texts = (json.dumps(dict(parts)) for parts in series.commit_parts)
+        texts = (commits_text(parts) or UNKNOWN_COMMITS for parts in series.commit_parts)
         codes = [self.commits.setdefault(each, len(self.commits)) for each in texts]
-        key = (tuple(steps.tolist()), tuple(codes))
+        key = (tuple(steps.tolist()), tuple(codes), judged.labels)
         return self.numbers.setdefault(key, len(self.numbers))
 
     def data(self) -> dict[str, Any]:
-        """Return all nights: steps in minutes since 1970, and numbers of commits."""
+        """Return all nights: steps in minutes since 1970, dates, commits by number, and gaps."""
         return {
-            "commits": [json.loads(parts) for parts in self.commits],
-            "calendars": [{"steps": steps, "commits": codes} for steps, codes in self.numbers],
+            "commits": list(self.commits),
+            "calendars": [
+                {"steps": steps, "commits": codes, "labels": labels, "gaps": gaps_in(steps)}
+                for steps, codes, labels in self.numbers
+            ],
         }
+
+
+def gaps_in(steps: tuple[int, ...]) -> list[tuple[float, float, str]]:
+    """Return where nothing was measured for weeks, far longer than usual: days, and words.
+
+    Parameters
+    ----------
+    steps : tuple of int
+        Minutes since the night before, of the first one since 1970.
+    """
+    days = np.cumsum(steps) / (SECONDS_A_DAY / SECONDS_A_MINUTE)
+    between = np.diff(days)
+    if not between.size:
+        return []
+    long = np.flatnonzero(between >= max(GAP_DAYS, GAP_TIMES * float(np.median(between))))
+    return [
+        (days[at], days[at + 1], f"no result for {counted(round(between[at]), 'day')}")
+        for at in long.tolist()
+    ]
 
 
 def history_data(study: HistoryStudy) -> dict[str, Any]:
@@ -60,63 +101,164 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
         {
             **to_document(judged.series.name),
             "calendar": calendars.number(judged),
-            "badge": series_badge(judged, study.since),
             **series_data(judged, study.level, study.since),
             "failed": failed.get((judged.series.name.machine, judged.series.name.case), []),
         }
         for judged in study.judged
     ]
-    return {
-        "level": 100.0 * study.level,
-        **calendars.data(),
-        "series": series,
-    }
+    return {**calendars.data(), "series": series}
 
 
 def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, Any]:
-    """Return the values of a series and its findings."""
-    series, found = judged.series, judged.detection
+    """Return the values of a series and what was found in it, with all words."""
+    series, found, name = judged.series, judged.detection, judged.series.name
     jump = [each for each in judged.recent(since) if isinstance(each, Jump)]
     steps = [*found.changes, *jump]
+    text = " · ".join(filter(None, (name.machine, name.case, timer_name(name.timer))))
+    badges = [change_badge(judged, change, since) for change in steps]
+    newest = date_of(float(series.times[-1]))
     return {
+        "text": text,
+        "address": address_of(name),
+        "badge": series_badge(judged, since),
         "unit": series.unit,
-        "less_is_better": series.smaller_is_better,
+        "axis": f"{timer_name(name.timer)}{series.unit and f', {series.unit}'}",
+        "summary": f"{text}, {counted(series.values.size, 'night')}, "
+        f"{counted(len(steps), 'change')}",
+        "legend": legend_of(judged, badges, level),
         "values": rounded(series.values),
-        "changes": [change_data(judged, change, since) for change in steps],
-        "regimes": regime_statistics(judged, level),
-        "outliers": [[run.start, run.stop] for run in found.outliers],
-        "trends": [
-            {
-                "start": trend.start,
-                "stop": trend.stop,
-                "effect": short([100 * trend.effect, *(100 * e for e in trend.effect_interval)]),
-                "p": short([trend.p_anywhere])[0],
-            }
-            for trend in found.trends
+        "worse": "".join(map(str, how_much_worse(judged).tolist())),
+        "changes": [
+            change_data(judged, change, badge, level)
+            for change, badge in zip(steps, badges, strict=True)
         ],
-        "too_short": found.too_short,
-        "log": [revision_words(event) for event in judged.log if event.revises],
+        "none": f"Too short to judge: at least {found.too_short} nights are needed."
+        if found.too_short
+        else f"No step up to {newest}.",
+        "regimes": [regime_data(judged, regime, level) for regime in found.regimes],
+        "outliers": [[run.start, run.stop] for run in found.outliers],
+        "remarks": [
+            *(drift_words(judged, trend) for trend in found.trends),
+            *(revision_words(event) for event in judged.log if event.revises),
+        ],
     }
 
 
-def change_data(judged: JudgedSeries, change: ChangePoint, since: float) -> dict[str, Any]:
-    """Return a change: its effect in per cent with its interval, and its verdict."""
-    note = judged.acknowledgement(change)
+def regime_data(judged: JudgedSeries, regime: Regime, level: float) -> dict[str, Any]:
+    """Return a regime: its levels at both ends, its interval as factors of them, and all words."""
+    low, high = regime.interval
+    outside = sum(run.stop - run.start for run in judged.detection.outliers
+                  if regime.start <= run.start < regime.stop)  # fmt: skip
+    inside, unit = regime.stop - regime.start - outside, judged.series.unit
+    nights = counted(inside, "night")
+    others = f" and {counted(outside, 'outlier')}" if outside else ""
+    kind = " (switches between two levels)" if regime.switching else ""
     return {
-        "index": change.index,
-        "interval": change.interval,
-        "levels": short([change.before, change.after]),
-        "effect": short([100.0 * change.effect, *(100.0 * end for end in change.effect_interval)]),
-        "p": short([change.p_anywhere])[0],
-        "seen": [change.seen, change.needed],
-        "badge": change_badge(judged, change, since),
-        **({} if note is None else {"known": note.reason}),
+        "start": regime.start,
+        "stop": regime.stop,
+        "trend": int(regime.trend),
+        "ends": short(ends_of(judged, regime)),
+        "interval": short([low / regime.mean, high / regime.mean]),
+        "title": f"{dates_text(judged, regime.start, regime.stop - 1)}"
+        f"{' (trend)' if regime.trend else kind}",
+        "text": f"mean {quantity(regime.mean, unit)}, {percent(level, None)} interval "
+        f"{quantity(low, unit)} to {quantity(high, unit)}; noise {percent(regime.deviation)}, "
+        f"{f'level of {regime.n} of {nights}' if regime.n < inside else nights}"
+        f"{others}",
     }
+
+
+def ends_of(judged: JudgedSeries, regime: Regime) -> tuple[float, float]:
+    """Return the level at the first and the last night; a trend is a line of the logarithm."""
+    for trend in judged.detection.trends if regime.trend else ():
+        if trend.start <= regime.start < trend.stop and trend.stop - trend.start > 1:
+            nights = regime.stop - 1 - regime.start
+            reach = 0.5 * nights * math.log1p(trend.effect) / (trend.stop - 1 - trend.start)
+            return regime.mean * math.exp(-reach), regime.mean * math.exp(reach)
+    return regime.mean, regime.mean
 
 
 def short(values: Sequence[float]) -> list[float | None]:
     """Round numbers to the digits that are visible."""
     return rounded(np.array(values))
+
+
+def dates_text(judged: JudgedSeries, first: int, last: int) -> str:
+    """Write from which night to which."""
+    begin, end = (judged.labels[at] for at in (first, last))
+    return begin if begin == end else f"{begin} to {end}"
+
+
+def drift_words(judged: JudgedSeries, trend: Trend) -> str:
+    """Say how a series drifts."""
+    return (
+        f"Drifts by {signed_percent(trend.effect, trend.effect_interval)} in "
+        f"{dates_text(judged, trend.start, trend.stop - 1)}, {p_words(trend.p_anywhere)}."
+    )
+
+
+def legend_of(judged: JudgedSeries, badges: list[str], level: float) -> list[tuple[str, str, str]]:
+    """Return the signs of the chart of a series with their meanings, those that are there."""
+    name, found = judged.series.name, judged.detection
+    axis = f"{timer_name(name.timer)}{judged.series.unit and f', {judged.series.unit}'}:"
+    entries = [("", axis, "axis"), ("●", "night", "night")]
+    if found.outliers:
+        entries.append(("○", "outlier", "outlier"))
+    entries.append(("▬", f"level and {percent(level, None)} interval of its mean", "level"))
+    if found.trends:
+        entries.append(("┅", "trend", "trend"))
+    there = [badge for badge in BADGES if badge in badges and badge in SIGNS]
+    entries += [(SIGNS[badge], f"change: {badge}", badge) for badge in there]
+    if there:
+        entries.append(("▒", f"interval of dates ({percent(level, None)})", "border"))
+    return entries
+
+
+def levels_of(judged: JudgedSeries) -> NDArray[np.float64]:
+    """Return the level of a series at every night; its value where it has none."""
+    levels = np.array(judged.series.values, np.float64)
+    for regime in judged.detection.regimes:
+        first, last = ends_of(judged, regime)
+        levels[regime.start : regime.stop] = np.geomspace(first, last, regime.stop - regime.start)
+    return levels
+
+
+def how_much_worse(judged: JudgedSeries) -> NDArray[np.int64]:
+    """Return how much worse every night is than the best level until then: 0 to `DARKEST`.
+
+    An improvement does not colour the nights before it.
+    """
+    values, levels = judged.series.values, levels_of(judged)
+    less = judged.series.smaller_is_better
+    best = (np.minimum if less else np.maximum).accumulate(levels)
+    worse = np.log(values / best) * (1.0 if less else -1.0)
+    darkness: NDArray[np.int64] = np.rint(DARKEST * np.clip(worse / MUCH_WORSE, 0.0, 1.0)).astype(
+        np.int64
+    )
+    return darkness
+
+
+def change_data(
+    judged: JudgedSeries, change: ChangePoint, badge: str, level: float
+) -> dict[str, Any]:
+    """Return a change: where it is, its caption in the chart, and its sentence."""
+    note = judged.acknowledgement(change)
+    full = range_words(ranges_of(judged, change))
+    commits = short_commit(full) or UNKNOWN_COMMITS
+    effect = signed_percent(change.effect, change.effect_interval)
+    factor = factor_words(judged, change.before, change.after)
+    date, dates = judged.labels[change.index], dates_text(judged, *change.interval)
+    state = "confirmed" if change.confirmed else f"seen, not confirmed: {change.progress}"
+    known = "" if note is None else f", acknowledged: {note.reason}"
+    caption = ": ".join(filter(None, (signed_percent(change.effect), short_commit(full))))
+    return {
+        "index": change.index,
+        "interval": change.interval,
+        "badge": badge,
+        "caption": caption if badge in (FAIL, WARN, OPEN) else "",
+        "text": f"From {date} on {factor}: {effect}, {p_words(change.p_anywhere)}, {state}{known}. "
+        f"Interval of dates: {dates} ({percent(level, None)}); commits to inspect: {commits}",
+    }
 
 
 def packed(data: dict[str, Any]) -> str:

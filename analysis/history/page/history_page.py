@@ -9,21 +9,20 @@ from hindmost.analysis.history.page.data import history_data, packed
 from hindmost.analysis.history.page.overview import HINT
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget, shared_scripts
+from hindmost.analysis.show.html_charts import CHART_SCRIPTS
+from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.templates import rendered
 
 HERE = Path(__file__).parent
 OWN = (
     "data",
     "chooser",
-    "words",
     "chart",
-    "regimes",
     "matrix",
     "start",
 )
 SCRIPTS = (
-    *shared_scripts("unpack", "chart", "downloads", "statistics", "elements"),
+    *CHART_SCRIPTS,
     *(HERE / f"{name}.js" for name in OWN),
 )
 VERDICTS_ANCHOR = "verdicts"

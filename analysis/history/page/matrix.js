@@ -1,26 +1,19 @@
 /* All series over time, a cell a night: how much worse than the best level that the series had until then. */
 
-const WORST = 0.3; // logarithm of the ratio from which on a cell is as dark as can be
 const MOST_ROWS = 400, ROW = 11; // pixels
 const RANKED = ["fail", "warn", "open", "known", "pass", "unknown"];
 
 class Matrix {
-  constructor(page, go) {
+  constructor(all, go) {
     const worst = (series) => RANKED.indexOf(series.badge);
     this.figure = byId("matrix-chart");
     this.canvas = this.figure.querySelector("canvas");
     this.words = this.figure.querySelector(".hover");
     this.hint = this.words.textContent;
-    this.all = page.series;
-    this.series = [...page.series].sort((a, b) => worst(a) - worst(b) || b.newest - a.newest || 0).slice(0, MOST_ROWS);
-    this.bases = this.series.map((each) => { // an improvement does not colour the nights before it
-      const better = each.less_is_better ? Math.min : Math.max;
-      let best = each.less_is_better ? Infinity : -Infinity;
-      return each.values.map((value, i) => Math.log(best = better(best, each.level(i) ? each.expected(each.level(i), i) : value)));
-    });
-    this.whole = this.span = spanOfAll(page.series);
+    this.series = [...all].sort((a, b) => worst(a) - worst(b) || b.newest - a.newest || 0).slice(0, MOST_ROWS);
+    this.whole = this.span = spanOfAll(all);
     this.canvas.style.height = `${this.series.length * ROW + 26}px`;
-    if (page.series.length > MOST_ROWS) byId("matrix-left").textContent = ` ${page.series.length - MOST_ROWS} more series are found by the search below.`;
+    if (all.length > MOST_ROWS) byId("matrix-left").textContent = ` ${all.length - MOST_ROWS} more series are found by the search below.`;
     this.figure.classList.add("live");
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => { this.words.textContent = this.hint; });
@@ -34,7 +27,6 @@ class Matrix {
   get left() { return clamp(this.canvas.clientWidth * 0.3, 60, 340); }
   get across() { return this.canvas.clientWidth - this.left - 8; }
   x(time) { return this.left + (time - this.span[0]) / (this.span[1] - this.span[0]) * this.across; }
-  worse(row, i) { return (this.series[row].logs[i] - this.bases[row][i]) * (this.series[row].less_is_better ? 1 : -1); }
   draw() {
     const pen = sheet(this.canvas, this.canvas.clientWidth, this.canvas.clientHeight), night = Math.max(this.across / (this.span[1] - this.span[0]), 1);
     pen.font = "10px system-ui, sans-serif";
@@ -42,10 +34,10 @@ class Matrix {
       const y = row * ROW;
       pen.fillStyle = ink(series.badge === "pass" || series.badge === "unknown" ? "--quiet" : "--ink");
       pen.textAlign = "right";
-      pen.fillText(this.cut(pen, `${series.badge === "pass" ? "" : `${series.badge}: `}${series.text}`), this.left - 6, y + ROW - 2);
+      pen.fillText(cut(pen, `${series.badge === "pass" ? "" : `${series.badge}: `}${series.text}`, this.left - 10), this.left - 6, y + ROW - 2);
       series.times.forEach((time, i) => {
         if (time < this.span[0]) return;
-        const dark = clamp(this.worse(row, i) / WORST, 0, 1);
+        const dark = Number(series.worse[i]) / 9;
         for (const [colour, alpha] of [["--line", 1], ["--accent", dark]]) {
           Object.assign(pen, { globalAlpha: alpha, fillStyle: ink(colour) });
           pen.fillRect(this.x(time) - night / 2, y + 0.5, night + 0.3, ROW - 1);
@@ -67,10 +59,6 @@ class Matrix {
     for (const [at, text] of dateTicks(this.span, this.across / 80)) pen.fillText(text, this.x(at), this.series.length * ROW + 16);
     Object.assign(this.canvas.dataset, { drawn: "matrix", from: day(this.span[0]) });
   }
-  cut(pen, text) { // in its middle, as its ends tell series apart
-    while (text.length > 8 && pen.measureText(text).width > this.left - 10) text = `${text.slice(0, text.length / 2 - 1)}…${text.slice(text.length / 2 + 1)}`;
-    return text;
-  }
   at(event) {
     const box = this.canvas.getBoundingClientRect(), series = this.series[Math.floor((event.clientY - box.top) / ROW)];
     if (!series) return [];
@@ -79,6 +67,6 @@ class Matrix {
   }
   point(event) {
     const [series, i] = this.at(event);
-    this.words.textContent = series ? `${series.text}, ${sayNight(series, i)}` : this.hint;
+    this.words.textContent = series ? `${series.text}, ${series.say(i)}` : this.hint;
   }
 }

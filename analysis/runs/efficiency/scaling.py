@@ -34,7 +34,7 @@ from hindmost.models.ranks.efficiencies import (
     ComputationScaling,
 )
 from hindmost.records import to_document
-from hindmost.text import as_long_as, counted, percent, plural
+from hindmost.text import as_long_as, counted, factor, percent, plural
 
 SCALING = {
     "strong": "strong scaling",
@@ -209,7 +209,7 @@ class KernelEfficiencies:
         spread = f", {percent(ends[0], 0)} to {percent(ends[1], 0)} over repeats" if ends else ""
         if self.kind == "strong":
             how = (
-                f"is {faster:.3g} times as fast as on {before}"
+                f"is {factor(faster)} times as fast as on {before}"
                 if faster >= 1.0
                 else f"takes {as_long_as(1.0 / faster, before)}"
             )
@@ -273,7 +273,7 @@ class KernelEfficiencies:
         said = [f"Of the time ({where}), lost to: {'; '.join(words)}."] if words else []
         if shares.get(WORK, 0.0) <= -SAID and self.work_ratio(column) < 1.0:
             said.append(
-                f"All ranks together work {self.work_ratio(column):.3g} times as long as "
+                f"All ranks together work {factor(self.work_ratio(column))} times as long as "
                 f"{counted(self.reference_ranks, 'rank')}: less work, caches that hold the parts, "
                 "or a machine that was slower then."
             )
@@ -287,13 +287,13 @@ class KernelEfficiencies:
             return f"more iterations ({done[0]:,}, not {done[1]:,})"
         if name == WORK and self.kind == "strong":
             return (
-                f"more work (all ranks together work {self.work_ratio(column):.3g} times as "
+                f"more work (all ranks together work {factor(self.work_ratio(column))} times as "
                 f"long as {counted(first.ranks, 'rank')}: parts that every rank repeats, more work "
                 "an iteration, or slower cores and memory)"
             )
         if name == WORK:
             return (
-                f"more work (a rank works {self.work_ratio(column):.3g} times as long: work "
+                f"more work (a rank works {factor(self.work_ratio(column))} times as long: work "
                 "that grows with the ranks, or slower cores and memory)"
             )
         return f"time {name}" if name == OUTSIDE else name

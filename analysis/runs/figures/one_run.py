@@ -16,7 +16,7 @@ from hindmost.analysis.runs.figures.distributions import (
     histogram,
     histograms,
 )
-from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.runs.figures.times import (
     first_ranks,
     names_of,
@@ -29,15 +29,17 @@ from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.stretches import CallPlace, stretches_of
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
-from hindmost.analysis.show.chart import Chart, Quantity, Series, noted
+from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
 from hindmost.analysis.show.heat_map import HeatMap, bodies_in_column, heat_map, maxima
 from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted
+from hindmost.text import counted, seconds, unit_for
 
+WINDOWS = 60
+"""Of a curve over all iterations."""
 PLACES_SHOWN = 4
 """Of the restart cycle, whose bodies are compared."""
 
@@ -85,6 +87,42 @@ def make_map(run: Run, choice: FigureChoice, *, of_work: bool = False) -> HeatMa
         numbers=run.kept_ranks if run.reduced else None,
         of_how_many=f"{of_how_many(run)}, those that were kept" if run.reduced else "",
     )
+
+
+def make_growth(run: Run, choice: FigureChoice) -> Chart:
+    """Make the curves of work over the iterations: of some ranks, and of the others."""
+    refuse_large(run)
+    starts = np.arange(0, run.bodies, -(-run.bodies // WINDOWS))
+    medians = np.array([np.median(part, axis=0) for part in np.split(run.work, starts[1:])])
+    third = max(len(medians) // 3, 1)
+    begin, end = (part.mean(axis=0) for part in (medians[:third], medians[-third:]))
+    columns = [column_of(run, rank) for rank in choice.ranks] or [int((end - begin).argmax())]
+    others = np.delete(medians, columns, axis=1)
+    unit, middles = unit_for(medians), 0.5 * (starts + np.append(starts[1:], run.bodies) - 1)
+
+    def curve(name: str, values: NDArray[np.float64], look: Look = "line") -> Series:
+        return Series(name=name, look=look, x=middles, y=unit.per_second * values)
+
+    series = [
+        curve(f"rank {run.kept_ranks[at]}: {seconds(begin[at])} to {seconds(end[at])}", values)
+        for at, values in zip(columns, medians.T[columns], strict=True)
+    ]
+    if others.size:
+        band = curve("others, least to most", others.max(axis=1), "band")
+        series.insert(0, replace(band, base=unit.per_second * others.min(axis=1)))
+        series.append(curve("others, median", np.median(others, axis=1)))
+    low, high = (unit.per_second * float(end) for end in (medians.min(), medians.max()))
+    room = 0.1 * max(high - low, 0.01 * high, 1e-12)
+    drawn = Chart(
+        title=title_of(run),
+        x=Quantity("iteration"),
+        y=Quantity("work of an iteration", unit.sign),
+        series=tuple(series),
+        y_limits=(max(low - room, 0.0), high + room),
+        marks={},
+        legend_below=True,
+    )
+    return of_kept(drawn, run)
 
 
 def make_histogram(run: Run, choice: FigureChoice) -> Chart:

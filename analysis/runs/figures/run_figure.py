@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from hindmost.analysis.show.boxes import Boxes
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.errors import UsageError
@@ -16,7 +17,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 
 Position = int | Literal["middle", "all"]
-Content = Chart | HeatMap
+Content = Chart | HeatMap | Boxes
 """What a figure shows."""
 DEFAULT_HEIGHT_INCHES = {"full": 2.8, "half": 2.2}
 

@@ -6,11 +6,6 @@ const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-function written(value) { // four digits, also of small numbers
-  const short = Number(value.toPrecision(4));
-  return short && Math.abs(short) < 1e-4 ? short.toExponential() : short.toLocaleString("en", { maximumSignificantDigits: 4 });
-}
-
 function ticks(low, high, most) {
   const raw = (high - low) / Math.max(1, most) || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -25,8 +20,14 @@ function everySo(names, most) {
   const every = Math.max(1, Math.ceil(names.length / Math.max(1, most)));
   return [...names.entries()].filter(([at]) => at % every === 0);
 }
+/* Those that are never left out, such as of the culprit, take the place of their neighbours. */
+function keeping(shown, kept, [low, high], most) {
+  const there = kept.filter(([at]) => at >= low && at <= high), room = (high - low) / Math.max(1, most) / 2;
+  return [...shown.filter(([at]) => there.every(([place]) => Math.abs(place - at) >= room)), ...there];
+}
 /* Values of a logarithmic axis are decimal logarithms. */
-const shownOn = (axis, value) => written(axis.logarithmic ? 10 ** value : value);
+const plainOn = (axis, value) => axis.logarithmic ? 10 ** value : value;
+const shownOn = (axis, value) => numberText(plainOn(axis, value));
 function decades(low, high, most) {
   const found = [];
   for (let power = Math.floor(low); power <= high; power++)
@@ -43,24 +44,47 @@ function numbered(axis, limits, most) {
     const [low, high] = [Math.max(0, Math.ceil(limits[0])), Math.floor(limits[1])];
     const names = axis.names.slice(low, high + 1);
     const letters = Math.max(...names.map((name) => name.length)); // one of them stands in 8 of 80 pixels
-    return everySo(names, most * 80 / (8 * letters + 12)).map(([at, name]) => [at + low, name]);
+    const room = axis.upright ? most : most * 80 / (8 * letters + 12);
+    return keeping(everySo(names, room).map(([at, name]) => [at + low, name]), axis.kept ?? [], limits, room);
   }
-  return ticks(...limits, most).filter((at) => !axis.counted || at % 1 === 0).map((at) => [at, written(at)]);
+  const found = ticks(...limits, most).filter((at) => !axis.counted || at % 1 === 0), step = found[1] - found[0] || 1;
+  return keeping(found.map((at) => [at, tickText(at, step)]), axis.kept ?? [], limits, most);
+}
+
+function linesOf(pen, text, room) { // broken between words
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && pen.measureText(longer).width <= room) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+function cut(pen, text, room) { // in its middle, as its ends tell names apart
+  while (text.length > 8 && pen.measureText(text).width > room) text = `${text.slice(0, text.length / 2 - 1)}…${text.slice(text.length / 2 + 1)}`;
+  return text;
 }
 
 class Chart {
-  constructor(figure, data) {
+  constructor(figure, data, codes) {
     this.figure = figure;
-    this.data = data;
     this.canvas = figure.querySelector("canvas");
     this.words = figure.querySelector(".hover");
     this.hint = this.words.textContent;
-    this.view = [...data.x.limits];
     this.cursor = null;
+    this.take(data, codes);
+    this.view = [...data.x.limits];
     this.listen();
     if (typeof addDownloads !== "undefined") addDownloads(this);
   }
 
+  take(data) { this.data = data; }
+  show(data, codes) { // other data; who had zoomed sees the same part of them
+    const [low, high] = this.data.x.limits, whole = this.view[0] === low && this.view[1] === high;
+    this.take(data, codes);
+    if (whole) this.view = [...data.x.limits];
+    this.point_at(this.cursor);
+  }
   get box() {
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
     return { x: MARGIN.left, y: MARGIN.top, w: width - MARGIN.left - MARGIN.right,
@@ -80,11 +104,7 @@ class Chart {
 
   draw() {
     const scale = window.devicePixelRatio || 1;
-    this.canvas.width = Math.round(this.canvas.clientWidth * scale);
-    this.canvas.height = Math.round(this.canvas.clientHeight * scale);
-    const pen = this.canvas.getContext("2d");
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    this.drawWith(pen, scale);
+    this.drawWith(sheet(this.canvas, this.canvas.clientWidth, this.canvas.clientHeight), scale);
     this.canvas.dataset.drawn = this.data.kind;
   }
   drawWith(pen, scale) {
@@ -111,11 +131,31 @@ class Chart {
       pen.strokeRect(this.toX(at), box.y + box.h, 0, 4);
       pen.fillText(text, this.toX(at), box.y + box.h + 16);
     }
-    pen.fillText(this.data.x.label, box.x + box.w / 2, box.y + box.h + 33, box.w + 20);
+    pen.fillText(cut(pen, this.data.x.label, box.w + 30), box.x + box.w / 2, box.y + box.h + 33);
     pen.textAlign = "right";
     for (const [at, text] of this.yTicks(box.h / 36)) {
       pen.strokeRect(box.x - 4, this.toY(at), 4, 0);
       pen.fillText(text, box.x - 7, this.toY(at) + 4);
+    }
+  }
+  /* Words next to places, inside the axes and none over another: what was found, where it is. */
+  captions(pen, box, items) { // clear: pixels around y that are left free
+    const taken = [];
+    pen.textAlign = "left";
+    for (const { x, y, text, colour = "--ink", clear = 0, before = false } of items) {
+      const lines = linesOf(pen, text, box.w - 12), wide = Math.max(...lines.map((line) => pen.measureText(line).width)) + 8, high = 15 * lines.length + 2;
+      const fits = before ? x - wide < box.x : x + 5 + wide < box.x + box.w;
+      const left = clamp(fits ? x + 5 : x - wide, box.x + 3, box.x + box.w - wide), under = y + clear;
+      let top = clamp(!clear ? y - high / 2 : under + high < box.y + box.h ? under : y - clear - high, box.y + 2, box.y + box.h - high - 1);
+      const other = () => taken.find(([begin, end, above, below]) => left < end && begin < left + wide && top < below && above < top + high);
+      for (let tries = 0; other() && tries < items.length; tries++) top = other()[3];
+      if (top + high > box.y + box.h) continue;
+      taken.push([left, left + wide, top, top + high]);
+      Object.assign(pen, { fillStyle: ink("--paper"), strokeStyle: ink(colour), lineWidth: 1 });
+      pen.fillRect(left - 2, top, wide, high);
+      pen.strokeRect(left - 2, top, wide, high);
+      pen.fillStyle = ink(colour);
+      lines.forEach((line, row) => pen.fillText(line, left + 2, top + 12 + 15 * row));
     }
   }
   xTicks(most) { return numbered(this.data.x, this.view, most); }
@@ -145,7 +185,7 @@ class Chart {
     const by = { ArrowLeft: [-right, 0], ArrowRight: [right, 0], ArrowUp: [0, above], ArrowDown: [0, -above] }[key];
     return [x + by[0], up + by[1]];
   }
-  pin(x, up) { keep(`#${this.figure.id}@${x.toPrecision(6)},${up.toFixed(4)}`); }
+  pin(x, up) { keep(`#${this.figure.id}@${general(x, 6)},${general(up, 4)}`); }
   /* The address that a click near here opens, if any. */
   along(place) { return this.toX(place); }
   at(x) { return this.toX(x); }

@@ -59,6 +59,10 @@ class Curves extends Chart {
       pen.fillText(name, begin, MARGIN.top + this.box.h - 4 - 14 * row);
       rows[row].push([begin, begin + width + 8]);
     }
+    const callouts = this.data.callouts ?? [];
+    pen.strokeStyle = ink("--accent");
+    for (const { x } of callouts) pen.strokeRect(this.toX(x), MARGIN.top, 0, this.box.h);
+    this.captions(pen, this.box, callouts.map(({ x, text }) => ({ x: this.toX(x), y: MARGIN.top, text })));
   }
   bars(pen, series) {
     const width = 0.7 * (this.toX(1) - this.toX(0));
@@ -88,7 +92,7 @@ class Curves extends Chart {
     });
   }
   rows() { // the numbers that are drawn, of logarithmic axes too
-    const { x, y, series } = this.data, plain = (axis, value) => value === null || value === undefined ? null : axis.logarithmic ? 10 ** value : value;
+    const { x, y, series } = this.data, plain = (axis, value) => value === null || value === undefined ? null : plainOn(axis, value);
     const heads = ["series", `${x.name}${x.unit}`, `${x.name}_to`, `y${y.unit}`, "y_from"];
     return [heads, ...series.flatMap((each) => each.y.map((value, i) => [each.name, x.names?.[each.x[i]] ?? plain(x, each.x[i]),
       each.x.length > each.y.length ? plain(x, each.x[i + 1]) : null, plain(y, value), each.base ? plain(y, each.base[i]) : null]))];
@@ -109,7 +113,7 @@ class Curves extends Chart {
       if (at < 0 || value === undefined || value === null) return "";
       const low = series.base ? series.base[at] : 0;
       if (series.look === "band") return `${series.name} ${shownOn(y, low)} to ${shownOn(y, value)}`;
-      return `${series.name} ${y.logarithmic ? shownOn(y, value) : written(value - low)}`;
+      return `${series.name} ${y.logarithmic ? shownOn(y, value) : numberText(value - low)}`;
     });
     const { counted, names } = this.data.x, place = Math.round(x);
     const shown = counted ? names[place] ?? place : shownOn(this.data.x, x);

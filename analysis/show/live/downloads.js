@@ -16,7 +16,7 @@ class SvgPen { // what charts use of a canvas's context
       lineWidth: 1, globalAlpha: 1, font: "12px sans-serif", textAlign: "left" });
     this.ruler = document.createElement("canvas").getContext("2d");
   }
-  at(...numbers) { return numbers.map((number) => Number(number.toFixed(2))).join(" "); }
+  at(...numbers) { return numbers.map((number) => Math.round(100 * number) / 100).join(" "); }
   setTransform() {}
   setLineDash(dash) { this.dash = dash; }
   save() { this.groups.push(0); }
@@ -87,14 +87,11 @@ function save(name, kind, text) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 function addDownloads(chart) {
-  const row = document.createElement("p");
-  row.className = "downloads";
+  const row = make("p", { class: "downloads" });
   const makes = { SVG: ["image/svg+xml", () => svgOf(chart)], CSV: ["text/csv", () => csvText(chart.rows())] };
   for (const [name, [kind, text]] of Object.entries(makes)) {
     if (name === "CSV" && !chart.rows) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = name;
+    const button = make("button", { type: "button" }, name);
     button.addEventListener("click", () => {
       const title = chart.figure.querySelector("h3")?.textContent ?? chart.canvas.getAttribute("aria-label");
       save(`${chart.figure.id}-${title}.${name.toLowerCase()}`, kind, text());

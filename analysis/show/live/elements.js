@@ -11,7 +11,7 @@ const badge = (kind) => make("span", { class: `badge ${kind}` }, kind);
 
 function table(heads, rows) { // a head that ends in ">" has its cells to the right
   const kind = heads.map((head) => head.endsWith(">") ? "right" : "left");
-  const cells = (tag, each) => each.map((cell, i) => make(tag, { class: kind[i] }, cell));
+  const cells = (tag, each) => each.map((cell, i) => make(tag, { class: kind[i] }, typeof cell === "string" ? unbroken(cell) : cell));
   const head = make("tr", {}, ...cells("th", heads.map((each) => each.replace(/>$/, ""))));
   const body = rows.map((row) => row instanceof Element ? row : make("tr", {}, ...cells("td", row)));
   return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
@@ -27,30 +27,4 @@ function sheet(canvas, width, height) { // a pen on a canvas of that size, in pi
 function legend(figure, entries) { // each a sign, its meaning and the class that colours it
   figure.querySelector(".legend").replaceChildren(...entries.map(([sign, text, kind]) =>
     make("li", { class: kind }, make("span", { "aria-hidden": "true" }, sign), ` ${text}`)));
-}
-class Histogram { // bars of counts; the axis tells its ends and middle
-  constructor(title, values, write = written) {
-    this.canvas = make("canvas", { role: "img" });
-    this.bins = bins(values);
-    this.write = write;
-    const most = Math.max(...this.bins.counts);
-    this.canvas.setAttribute("aria-label", `${title}: ${values.length} nights, at most ${most} in a bin`);
-    this.element = make("figure", { class: "histogram" }, make("figcaption", {}, title), this.canvas);
-  }
-  get size() { return [this.canvas.clientWidth, this.canvas.clientHeight]; }
-  draw([width, height] = this.size) {
-    const floor = height - 16;
-    if (!width) return;
-    const pen = sheet(this.canvas, width, height), { low, high, counts } = this.bins;
-    const most = Math.max(...counts), step = width / counts.length;
-    pen.fillStyle = ink("--fill-2");
-    counts.forEach((count, i) => pen.fillRect(i * step, floor * (1 - count / most), Math.max(step - 1, 1), floor * count / most));
-    pen.fillStyle = ink("--quiet");
-    pen.fillRect(0, floor, width, 1);
-    pen.font = "11px system-ui, sans-serif";
-    [[low, 0, "left"], [(low + high) / 2, width / 2, "center"], [high, width, "right"]].forEach(([at, x, align]) => {
-      pen.textAlign = align;
-      pen.fillText(this.write(at), x, height - 3);
-    });
-  }
 }

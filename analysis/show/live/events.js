@@ -7,7 +7,7 @@ const MOST_NAMED = 3; // ranks on the critical path
 
 class Events extends Chart {
   constructor(figure, data, codes) {
-    super(figure, data);
+    super(figure, data, codes);
     this.codes = codes;
     this.ranks = data.y.names.length;
     this.width = data.width;
@@ -18,7 +18,7 @@ class Events extends Chart {
     const first = Math.max(iterations.indexOf(data.first ?? iterations[0]), 0); // the one that the page names
     const from = clamp(first - 1, 0, Math.max(iterations.length - SHOWN_FIRST, 0));
     this.choose(chosen ?? `${iterations[from]}-${iterations[Math.min(from + SHOWN_FIRST, iterations.length) - 1]}`, false);
-    if (!chosen) this.show(first);
+    if (!chosen) this.show_numbers(first);
   }
   value(place, rank, at) { return unlogged(this.data, this.codes[(place * this.ranks + rank) * this.width + at]); }
   choose(key, kept = true) { // iterations as FIRST or FIRST-LAST
@@ -43,7 +43,8 @@ class Events extends Chart {
     if (kept && placeInAddress().startsWith(`${this.figure.id}=`)) keep(`${this.figure.id}=${first}-${last}`);
     else if (kept) choose(this.figure.id, `${first}-${last}`);
     this.hint = `${this.said}. ${this.hint.replace(/^Iterations? \d[^.]*\. /, "")}`;
-    this.show(this.places.reduce((worst, place) => this.longest(place) > this.longest(worst) ? place : worst, this.places[0]));
+    this.lead();
+    this.show_numbers(this.places.reduce((worst, place) => this.longest(place) > this.longest(worst) ? place : worst, this.places[0]));
     this.point_at(null);
   }
   /* Pieces of the critical path in one iteration: own work of a rank before an event, or after the last one. */
@@ -76,7 +77,7 @@ class Events extends Chart {
         if (piece.first && before && before.iteration === piece.iteration - 1 && before.closes) between += Math.max(piece.from - before.to, 0);
       });
     }
-    const share = (seconds) => `${Math.round(100 * clamp(seconds / whole, 0, 1))}\u00a0%`;
+    const share = (seconds) => unbroken(percentText(clamp(seconds / whole, 0, 1), 0));
     const ranked = [...on].sort((a, b) => b[1] - a[1]), named = ranked.slice(0, MOST_NAMED).filter(([, seconds]) => seconds > 0.005 * whole), others = ranked.slice(MOST_NAMED);
     const sum = (found) => found.reduce((total, each) => total + each[1], 0);
     const said = named.map(([rank, seconds], i) => i ? `rank ${rank}: ${share(seconds)}` : `rank ${rank} carries ${share(seconds)} of the time`);
@@ -85,6 +86,10 @@ class Events extends Chart {
       .filter(([, seconds]) => seconds > 0.005 * whole).map(([where, seconds]) => `${share(seconds)} is ${where}`);
     this.pathWords.textContent = whole > 0 ? `Critical path of ${this.said.replace("I", "i")}: ${[...(said.length ? [said.join(", ")] : []), ...rest].join("; ")}.`
       : "In these iterations the critical path is in a pending reduction throughout.";
+  }
+  lead() { // the maps of the same run say of which iterations these are the events
+    const { iterations } = this.data, ends = [iterations[this.places[0]], iterations[this.places.at(-1)]];
+    for (const map of this.figure.closest("section").querySelectorAll('[data-kind="map"]')) LIVE.get(map.id)?.follow(ends);
   }
   rowOf(rank) { // of a rank that is not shown, between those that are
     const below = this.data.y.names.filter((name) => Number(name) < rank).length;
@@ -180,12 +185,11 @@ class Events extends Chart {
   }
   steps() { return [(this.view[1] - this.view[0]) / 100, 1 / this.ranks]; }
   xTicks(most) { // from the first moment that is shown
-    const from = this.view[0], span = this.view[1] - from, unit = [[1, "s"], [1e3, "ms"], [1e6, "µs"]].find(([per]) => span * per >= 2) ?? [1e6, "µs"];
-    const since = [[1, "s"], [1e3, "ms"], [1e6, "µs"]].find(([per]) => from * per >= 1) ?? [1e6, "µs"];
-    this.data.x.label = `${unit[1]}, from ${written(Number((from * since[0]).toPrecision(4)))} ${since[1]} after the solve began`;
-    return ticks(0, span * unit[0], most).map((at) => [from + at / unit[0], written(at)]);
+    const from = this.view[0], span = this.view[1] - from, [unit, size] = SECONDS.find(([, one]) => span >= 2 * one) ?? SECONDS.at(-1);
+    this.data.x.label = `${unit}, from ${secondsText(from)} after the solve began`;
+    return ticks(0, span / size, most).map((at) => [from + at * size, numberText(at)]);
   }
-  yTicks(most) { return everySo(this.data.y.names, Math.max(most, Math.min(this.ranks, ALL_NAMED))); }
+  yTicks(most) { return super.yTicks(Math.max(most, Math.min(this.ranks, ALL_NAMED))); }
   boxAt(x, up) {
     const rank = clamp(Math.floor((1 - up) * this.ranks), 0, this.ranks - 1);
     return this.boxes.find((each) => each.rank === rank && !each.last && each.from <= x && x <= each.to);
@@ -193,23 +197,18 @@ class Events extends Chart {
   say(x, up) {
     const box = this.boxAt(x, up);
     if (!box) return "between iterations";
-    return `iteration ${box.iteration}, rank ${this.data.y.names[box.rank]}: ${this.data.called[box.kind]} ${written((box.to - box.from) * 1e6)} µs`;
+    return `iteration ${box.iteration}, rank ${this.data.y.names[box.rank]}: ${this.data.called[box.kind]} ${secondsText(box.to - box.from)}`;
   }
   click(x, up) {
     const box = this.boxAt(x, up);
-    if (box) this.show(box.place);
+    if (box) this.show_numbers(box.place);
   }
-  show(place) { // the numbers of one iteration
+  show_numbers(place) { // the numbers of one iteration
     const { numbers, iterations, y, kinds } = this.data, first = 2 + 2 * kinds[place].length;
-    const heads = ["rank", "time", ...numbers], make = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
     const times = (rank) => [this.value(place, rank, 1), ...numbers.map((_, at) => this.value(place, rank, first + at))];
-    const row = (cells, tag) => { const made = document.createElement("tr"); made.append(...cells.map((each) => make(tag, each))); return made; };
-    const table = document.createElement("table"), box = document.createElement("div");
-    table.append(make("caption", `Iteration ${iterations[place]}, in µs`), row(heads, "th"),
-      ...y.names.map((name, rank) => row([name, ...times(rank).map((each) => written(each * 1e6))], "td")));
-    box.className = "scroll";
-    box.append(table);
-    this.table.replaceChildren(box);
+    const shown = table(["rank>", "time>", ...numbers.map((name) => `${name}>`)], y.names.map((name, rank) => [name, ...times(rank).map(secondsText)]));
+    shown.querySelector("table").prepend(make("caption", {}, `Iteration ${iterations[place]}`));
+    this.table.replaceChildren(shown);
   }
   rows() {
     return [["iteration", "rank", "what", "begin_s", "end_s"], ...this.boxes.filter((each) => !each.last)

@@ -3,12 +3,11 @@
 const MOST_MARKED = 40;
 
 class HeatMap extends Chart {
-  constructor(figure, data, codes) {
-    super(figure, data);
-    this.codes = codes;
+  take(data, codes) {
+    Object.assign(this, { data, codes, painted: null, marked: null });
     this.colours = data.colours.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
   }
-  named(row) { return this.data.names[row] ?? String(row); }
+  named(row) { return this.data.y.names[row] ?? String(row); }
   /* Cells far beyond the colours, the longest first: colours alone would hide them. */
   get detours() {
     if (this.marked) return this.marked;
@@ -82,21 +81,37 @@ class HeatMap extends Chart {
     const [first, last] = this.data.x.limits, other = this.figure.closest("section")?.querySelector('[data-kind="events"]');
     if (other && (this.view[0] > first || this.view[1] < last)) LIVE.get(other.id)?.choose(`${Math.max(Math.ceil(this.view[0]), 0)}-${Math.floor(this.view[1])}`);
   }
-  handles(pen, box) { // an arrow at each rank that stands out; every row opens its timeline
-    pen.fillStyle = ink("--accent");
-    for (const rank of this.data.marked ?? []) {
-      const x = box.x + box.w + 3, y = this.toY(rank);
+  follow([first, last]) { // the iterations of which a timeline shows the events
+    this.followed = [first, last];
+    this.draw();
+  }
+  /* What was found: arrows at its ranks, small triangles over its iterations, and words. */
+  handles(pen, box) {
+    const { callouts, x: { limits } } = this.data, triangle = (x, y, corners) => {
       pen.beginPath();
-      for (const [dx, dy] of [[0, 0], [11, -6], [11, 6]]) pen.lineTo(x + dx, y + dy);
+      for (const [dx, dy] of [[0, 0], ...corners]) pen.lineTo(x + dx, y + dy);
       pen.fill();
+    };
+    const inside = (x) => x >= box.x - 1 && x <= box.x + box.w + 1;
+    pen.fillStyle = pen.strokeStyle = ink("--accent");
+    for (const { rows, iterations } of callouts) {
+      for (const row of rows) triangle(box.x + box.w + 3, this.toY(row), [[11, -6], [11, 6]]);
+      for (const x of iterations.map((at) => this.toX(at)).filter(inside)) triangle(x, box.y, [[-3, -6], [3, -6]]);
     }
+    const clear = (this.toY(0) - this.toY(1)) / 2 + 3; // beside its row
+    this.captions(pen, box, callouts.filter(({ text }) => text).map(({ rows, text }) => ({ x: box.x + box.w, y: this.toY(rows[0]), text, clear })));
+    if (!this.followed || this.followed[1] - this.followed[0] >= limits[1] - limits[0] - 1) return;
+    const [left, right] = [this.followed[0] - 0.5, this.followed[1] + 0.5].map((at) => clamp(this.toX(at), box.x, box.x + box.w));
+    if (right <= box.x || left >= box.x + box.w) return;
+    Object.assign(pen, { fillStyle: ink("--ink"), textAlign: "center" });
+    pen.fillRect(left, box.y + box.h + 1, Math.max(right - left, 3), 3);
   }
   rows() { // a row for every column of the map, as it travels: the slowest of what was pooled
     const { rows, columns, row_height: height, bodies, bodies_a_column: width, first_body: first, stride } = this.data;
     const called = (row) => { const at = row * height; return `rank ${this.named(at)}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };
     const heads = ["iteration", "iteration_to", ...Array.from({ length: rows }, (_, row) => called(row))];
     return [heads, ...Array.from({ length: columns }, (_, c) => [first + c * width * stride, first + (Math.min((c + 1) * width, bodies) - 1) * stride,
-      ...Array.from({ length: rows }, (_, row) => Number(this.time(this.slowest([c, c + 1], [row, row + 1])).toPrecision(4)))])];
+      ...Array.from({ length: rows }, (_, row) => Number(general(this.time(this.slowest([c, c + 1], [row, row + 1])), 4)))])];
   }
   mark(pen, box) {
     pen.lineWidth = 1;
@@ -105,11 +120,6 @@ class HeatMap extends Chart {
       pen.strokeRect(this.toX(this.cursor[0]) + shift, box.y, 0, box.h);
       pen.strokeRect(box.x, box.y + (1 - this.cursor[1]) * box.h + shift, box.w, 0);
     }
-  }
-  yTicks(most) {
-    const { names, y } = this.data;
-    if (!names.length) return super.yTicks(most);
-    return everySo(names, most).filter(([at]) => at >= y.limits[0] && at <= y.limits[1]);
   }
   /* Where a click opens something: ranks stand along the height. */
   handle(rank, box) { return [box.x + box.w - 4, this.along(rank) + 3]; }
@@ -128,7 +138,7 @@ class HeatMap extends Chart {
     const one = body(across[0] * data.bodies_a_column) === body(last) && ranks[0] === ranks[1];
     const most = this.time(this.slowest(across, rows));
     return `${range(body(across[0] * data.bodies_a_column), body(last))}, ${this.rangeOf(ranks)}: ` +
-      `${one ? "" : "slowest "}${written(most)} ${data.unit}`;
+      `${one ? "" : `${data.highest} `}${data.unit === "%" ? percentText(most / 100, 0) : secondsText(most)}`;
   }
 }
 KINDS.map = HeatMap;

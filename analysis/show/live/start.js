@@ -23,7 +23,8 @@ document.addEventListener("toggle", (event) => { // what was folded had no size
 }, true);
 const redraw = () => LIVE.forEach((chart) => chart.draw());
 const figures = [...document.querySelectorAll("figure.chart[data-kind]")];
-Promise.allSettled(figures.map((figure) => begin(figure).catch(() => figure.classList.remove("live")))).then(() => {
+const STARTED = Promise.allSettled(figures.map((figure) => begin(figure).catch(() => figure.classList.remove("live")))).then(() => {
+  LIVE.forEach((chart) => chart.lead?.());
   fromAddress();
   window.addEventListener("hashchange", fromAddress);
   window.addEventListener("resize", redraw);

@@ -185,7 +185,7 @@ def test_disturbances_waiting_and_what_nothing_explains() -> None:
     assert "time in MPI (halo)" in found.text
     found = cause(longer({"solve": 0.2}))
     assert found.kind == CauseKind.UNKNOWN
-    assert found.share is None
+    assert np.isnan(found.share)
 
 
 def test_what_differs_on_some_nights_only_explains_nothing() -> None:

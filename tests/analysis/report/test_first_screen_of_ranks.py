@@ -58,7 +58,7 @@ def test_injected_noise_is_apart_from_other_noise(
     assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     said = words((tmp_path / "page.html").read_text())
     assert said.startswith("Injected noise costs ")
-    assert "Without injected noise the replay takes" in said
+    assert "With no injected noise the replay takes" in said
     assert "Other noise" in said
     assert "Noise costs" not in said
 

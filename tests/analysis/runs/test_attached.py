@@ -146,7 +146,7 @@ def test_how_many_solves_and_where_their_time_goes(write: Any) -> None:
     assert sum(found.shares.values()) == pytest.approx(1.0)
     told = " ".join(text.split())
     assert (
-        "over all ranks: 82 % work, 16 % waiting in turn and other time in MPI, 1 % outside" in told
+        "over all ranks: 82 % work, 16 % serialisation and other time in MPI, 1 % outside" in told
     )
     assert "By call: 8 % wait in collectives, 8 % halo exchange." in told
     assert "mg_ (preonly, 160 times) 50 %" in text

@@ -45,6 +45,7 @@ def sampled(spent_s: NDArray[np.float64]) -> dict[str, Any]:
                 stack=np.zeros(1, np.int64),
                 count=np.full(1, round(own_s / 1e-3)),
                 kind=np.zeros(1, np.uint8),
+                part=np.zeros(1, np.uint8),
                 stacks=(CodeStack(places=(CodePlace("heavy", "a.c", 25),)),),
                 threads=np.zeros(1, np.int64),
                 thread_s=np.full(1, own_s),

@@ -21,6 +21,7 @@ FOUND = ExtraWork(
         usual=0.3,
         samples=2000,
         needed=500,
+        same_core=True,
         sure=True,
     ),
     place="flux_kernel (flux.f90:210)",
@@ -28,7 +29,6 @@ FOUND = ExtraWork(
     extra_cpu_s=1.0,
     own_cpu_s=2.0,
     core_wait_s=0.0,
-    same_core=True,
     run_s=10.0,
     by_processor=False,
 )
@@ -71,8 +71,10 @@ def test_a_function_is_named_with_its_interval() -> None:
         "is not slower."
     )
     assert FOUND.decides
-    assert said(replace(FOUND, same_core=False)).endswith(WORK_OR_CORE)
-    assert not replace(FOUND, same_core=False).decides
+    other = replace(FOUND, attribution=replace(FOUND.attribution, same_core=False))
+    assert said(other).endswith(WORK_OR_CORE)
+    assert not other.decides
+    assert not replace(FOUND, disturbed=True).decides
 
 
 def test_few_samples_name_nothing_and_tell_how_many_are_needed() -> None:

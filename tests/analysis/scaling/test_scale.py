@@ -39,7 +39,7 @@ def test_the_table_has_the_worst_kernel_first(
     assert rows[0].startswith("main->bug ")
     assert rows[1].startswith("main->linear ")
     assert "p^2" in rows[0]
-    assert rows[2] == "3 more kernels: --top 5 shows all."
+    assert rows[2] == "3 more kernels: 'hindmost scale --top 5' shows all."
     assert "Noise model: multiplicative (detected from repetitions)." in out
 
 

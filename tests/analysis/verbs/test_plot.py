@@ -67,7 +67,7 @@ def test_every_figure_can_be_drawn_of_few_ranks(
     )
     of_several = {"span", "efficiency"}
     of_several |= {"hindmost", "outliers", "profile", "body-profile", "own-work"}
-    of_attached = {"code", "time-left"}
+    of_attached = {"code", "flame", "threads", "time-left"}
     left_out = of_attached | (of_several if ranks == 1 else set())
     names = [figure.name for figure in RUN_FIGURES if figure.name not in left_out]
     words = [word for name in names for word in ("--figure", name)]

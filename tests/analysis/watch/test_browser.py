@@ -11,6 +11,7 @@ from tests.analysis.watch.test_foreseen import TOLD
 from hindmost.analysis.watch.server import WatchServer
 from hindmost.harness.runfile.feed import control_file
 
+SAID = "(cell) => cell.textContent.replace(/\\u00a0/g, ' ')"
 FRAMES = "Number(document.documentElement.dataset.frames)"
 
 
@@ -27,7 +28,7 @@ def test_frames_arrive_while_the_page_is_open(browser: Browser, feed: Feed) -> N
         assert "iteration 2,000 of 100,000" in text(browser, "progress")
         assert "9.80 s left" in text(browser, "progress")  # 98,000 of 0.1 ms
         rows = browser.evaluate(
-            "[...document.querySelectorAll('#hindmost td')].slice(0, 2).map(c => c.textContent)"
+            f"[...document.querySelectorAll('#hindmost td')].slice(0, 2).map({SAID})"
         )
         assert rows == ["rank 3", "75.0 %"]
         browser.evaluate(
@@ -52,15 +53,15 @@ def test_rank_and_share_are_told_where_the_pointer_is(browser: Browser, tmp_path
     with WatchServer(feed.path) as server:
         browser.open(server.address(), f"{FRAMES} === 4")
         x, y, height = browser.evaluate(
-            "(() => { const chart = document.querySelector('#ranks canvas');"
+            "(() => { const chart = document.querySelector('#chart-1 canvas');"
             "chart.scrollIntoView(); const box = chart.getBoundingClientRect();"
             "return [box.x + box.width / 2, box.y, box.height]; })()"
         )
         browser.point(x, y + 20)
-        hover = "document.querySelector('#ranks .hover').textContent"
-        assert "rank 3: work 80.0 %" in browser.evaluate(hover)
+        hover = "document.querySelector('#chart-1 .hover').textContent"
+        assert "rank 3: 80 %" in browser.evaluate(hover)
         browser.point(x, y + height - 40)
-        assert "rank 0: work 40.0 %" in browser.evaluate(hover)
+        assert "rank 0: 40 %" in browser.evaluate(hover)
 
 
 def test_a_run_that_predicts_itself_says_so(browser: Browser, tmp_path: Path) -> None:
@@ -75,9 +76,7 @@ def test_a_run_that_predicts_itself_says_so(browser: Browser, tmp_path: Path) ->
         assert "7.00 s left by c, until" in text(browser, "progress")
         said = "next cycle 3.00 ms by c (2.00 ms to 5.00 ms), recent error 4.2 %"
         assert text(browser, "next") == said
-        cells = browser.evaluate(
-            "[...document.querySelectorAll('#predictions td')].map(c => c.textContent)"
-        )
+        cells = browser.evaluate(f"[...document.querySelectorAll('#predictions td')].map({SAID})")
         assert [cells[0], cells[3], cells[4], cells[6]] == ["c", "a", "unknown", "<b>"]
         assert [cells[2], cells[5], cells[8]] == ["4.2 %", "", "12.5 %"]
         feed.count = 1

@@ -56,16 +56,18 @@ class Page:
     """What the page asks for, one time after the other."""
 
     def __init__(self, server: WatchServer) -> None:
-        self.server, self.begun, self.t_ns = server, 0, 0
+        self.server, self.have = server, ""
 
-    def frames(self) -> list[int]:
-        path = f"{place(self.server)}news?begun={self.begun}&t_ns={self.t_ns}"
+    def last_iteration(self) -> float | None:
+        """Return the iteration at which the charts that it is sent end; None if it is sent none."""
+        path = f"{place(self.server)}news?have={self.have}"
         content: dict[str, Any] = json.loads(
             ask(self.server, request(path)).partition(b"\r\n\r\n")[2]
         )
-        self.begun = content["begun"]
-        self.t_ns = content["frames"][-1]["t_ns"] if content["frames"] else self.t_ns
-        return [each["frame"] for each in content["frames"]]
+        self.have = content["have"]
+        if content["charts"] is None:
+            return None
+        return float(content["charts"]["chart-2"]["data"]["x"]["limits"][1])
 
 
 def test_the_page_asks_nothing_of_anybody_else(server: WatchServer) -> None:
@@ -149,15 +151,14 @@ def test_control_takes_what_the_lists_hold(server: WatchServer, feed: Feed) -> N
 
 def test_a_page_gets_the_history_then_the_news(server: WatchServer, feed: Feed) -> None:
     early = Page(server)
-    assert early.frames() == list(range(5))
-    assert early.frames() == []
+    assert early.last_iteration() == 500.0
+    assert early.last_iteration() is None
     feed.frames(20)
-    assert early.frames() == list(range(5, 25))
+    assert early.last_iteration() == 2500.0
     late = Page(server)
-    assert late.frames() == list(range(25))
+    assert late.last_iteration() == 2500.0
     feed.frames(1)
-    assert early.frames() == late.frames() == [25]
+    assert early.last_iteration() == late.last_iteration() == 2600.0
     feed.solve()
     feed.frames(2)
-    assert early.frames() == [0, 1]  # of the next solve, whose times begin anew
-    assert status(ask(server, request(place(server) + "news?t_ns=x"))) == 400
+    assert early.last_iteration() == 200.0  # of the next solve

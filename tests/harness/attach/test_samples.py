@@ -85,3 +85,12 @@ def test_work_is_in_the_functions_of_the_program(
     stack, kind = kind_of(monkeypatch, *frames)
     assert (kind, stack.region) == (SampleKind.WORK, region)
     assert "share" in [place.function for place in stack.places]
+
+
+def test_a_region_of_clang_has_the_name_of_the_function_that_forks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = (MAIN, (LIBOMP, "__kmp_invoke_microtask"), (APP, ".omp_outlined..8"))
+    stack, _ = kind_of(monkeypatch, *names)
+    assert [place.function for place in stack.places] == ["main", "main"]
+    assert [place.line for place in stack.places] == [3, 1]

@@ -43,7 +43,7 @@ def test_two_ranks_of_fixed_ratio_lose_a_quarter_to_balance() -> None:
     )
     assert here.explain() == (
         "Of 100 s on 2 ranks, 60.0 s are work (parallel efficiency 60.0 %); 20.0 s to load "
-        "imbalance, 10.0 s to waiting in turn and 10.0 s to other time in MPI are lost."
+        "imbalance, 10.0 s to serialisation and 10.0 s to other time in MPI are lost."
     )
     unsplit = Efficiencies.of_ranks(np.array([40.0, 80.0]), 100.0)
     assert unsplit.serialisation is None

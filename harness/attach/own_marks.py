@@ -1,0 +1,211 @@
+"""What marks the loop of ``hindmost.record``: the recorder, or Python where it sees no MPI calls.
+
+Both write the raw file that an attached program writes, while the loop runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hindmost.errors import DataError, MissingError
+from hindmost.harness.attach.raw import CLOCK, HEAD, MAGIC, VERSION, Frame
+from hindmost.harness.attach.raw_json import LOOP
+from hindmost.harness.attach.settings import BUDGET_BYTES
+from hindmost.harness.rank_failures import on_all
+from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile import provenance
+
+MAX_PHASES = 64
+"""Phases that a program may name."""
+MEMORY_BYTES = 256 << 20
+"""For records of a rank until they are written to its file."""
+PART_NS = 1_000_000_000
+"""After so long, what was marked is written."""
+
+
+def refuse_unwritable(folder: Path, error: int) -> None:
+    """Raise a DataError if a raw file cannot be written."""
+    if error:
+        raise DataError(f"{folder} cannot be written: {os.strerror(error)}.")
+
+
+class MarksOfRecorder:
+    """Marks that the recorder keeps among its records, or the solve of a KSP for which it waits.
+
+    Parameters
+    ----------
+    library : ctypes.CDLL
+    ksp : int
+        PETSc's handle; 0 for a loop.
+    settings : sequence of str
+        Lines on the events of PETSc, see `hindmost.harness.attach.settings`.
+    """
+
+    def __init__(self, library: Any, ksp: int = 0, settings: Sequence[str] = ()) -> None:
+        self._library, self._ksp, self._settings = library, ksp, settings
+        library.hindmost_own_begin.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
+        library.hindmost_own_mark.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int]
+        self._mark = library.hindmost_own_mark
+
+    def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
+        """Begin, where the ranks meet; collective."""
+        said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"budget {BUDGET_BYTES}")
+        what = (f"about {about}", f"origins {origins}")
+        lines = "\n".join((*said, *what, *self._settings))
+        error = self._library.hindmost_own_begin(communicator.py2f(), self._ksp, os.fsencode(lines))
+        if error < 0:
+            raise MissingError("PETSc refuses the recorder's callbacks.")
+        refuse_unwritable(folder, error)
+
+    def mark(self, what: int, number: int, error: int = 0) -> None:
+        """Mark this instant; see `hindmost.harness.attach.own_iterations`."""
+        self._mark(what, number, error)
+
+    def phase(self, name: str) -> int:
+        """Return the number of a phase; -1 if there are too many."""
+        return int(self._library.hindmost_own_phase(name.encode()))
+
+    def error(self, name: str) -> int:
+        """Return the number of an error."""
+        return int(self._library.hindmost_own_error(name.encode()))
+
+    def stop(self) -> None:
+        """Record nothing more."""
+        self._library.hindmost_disarm()
+
+    def end(self, *, keeps: bool) -> None:
+        """End; collective if what was recorded is kept."""
+        self._library.hindmost_own_end(int(keeps))
+
+
+class MarksInPython:
+    """Marks of a rank whose MPI calls are not seen, or that makes none."""
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[int, int, int, int]] = []
+        self._names: dict[str, dict[str, int]] = {"phases": {}, "errors": {}}
+        self._frames = self._kept = 0
+
+    def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
+        """Begin, where the ranks meet; collective."""
+        self._rank = communicator.rank
+        path = folder / f"node-{self._rank:07}.raw"
+        self._file = on_all(communicator, lambda: opened(path))
+        program = {
+            "version": VERSION,
+            "rank": self._rank,
+            "size": communicator.size,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "program": sys.orig_argv or ["python"],
+            "call_names": [],
+            "call_classes": [],
+            "mpi_library": provenance.mpi_library(),
+            "cpu": provenance.current_cpu(),
+            "cpuset": provenance.cpuset(),
+            "utc_ns": time.time_ns(),
+            "origins": json.loads(origins),
+            "recording": json.loads(about),
+        }
+        self._frame(Frame.PROGRAM, program)
+        self._load, self._switches = provenance.load_of_host(), provenance.involuntary_switches()
+        self._core_wait_s = provenance.core_wait_s()
+        communicator.Barrier()
+        self._utc_ns, self._begin_ns = time.time_ns(), time.monotonic_ns()
+        # All begin at once, as far as is known.
+        root_ns = communicator.bcast(self._begin_ns)
+        self._frame(Frame.CLOCK, np.array([(self._begin_ns, root_ns, 0)], CLOCK).tobytes())
+        self._written_ns = self._begin_ns
+
+    def mark(self, what: int, number: int, error: int = 0) -> None:
+        """Mark this instant."""
+        now_ns = time.monotonic_ns()
+        self._marks.append((now_ns, what, number, error))
+        if now_ns - self._written_ns > PART_NS:
+            self._write(Frame.PART_RECORDS)
+            self._frame(Frame.PART, self._section(now_ns, complete=False))
+            self._written_ns = now_ns
+
+    def phase(self, name: str) -> int:
+        """Return the number of a phase; -1 if there are too many."""
+        number = self._numbered("phases", name)
+        return number if number < MAX_PHASES else -1
+
+    def error(self, name: str) -> int:
+        """Return the number of an error."""
+        return min(self._numbered("errors", name), MAX_PHASES)
+
+    def _numbered(self, kind: str, name: str) -> int:
+        return self._names[kind].setdefault(name, len(self._names[kind]))
+
+    def stop(self) -> None:
+        """Record nothing more."""
+        self._end_ns = time.monotonic_ns()
+
+    def end(self, *, keeps: bool) -> None:
+        """End."""
+        if keeps:
+            said = self._section(self._end_ns, complete=True)
+            kept = self._kept + len(self._marks)
+            self._frame(Frame.SECTION, said | {"seen": kept, "kept": kept})
+            self._write(Frame.RECORDS)
+            end_ns = time.monotonic_ns()
+            self._frame(Frame.END, {"finalized": True, "mpi_calls": 0, "clock_ns": end_ns})
+        self._file.close()
+
+    def _section(self, end_ns: int, *, complete: bool) -> dict[str, Any]:
+        """Return what is said of the loop so far."""
+        waited_s = provenance.core_wait_s() - self._core_wait_s
+        return {
+            "what": LOOP,
+            "type": LOOP,
+            "begin_ns": self._begin_ns,
+            "end_ns": end_ns,
+            "begin_utc_ns": self._utc_ns,
+            "seen": self._kept,
+            "kept": self._kept,
+            "switches": provenance.involuntary_switches() - self._switches,
+            "core_wait_ns": round(waited_s * 1e9) if waited_s >= 0 else -1,
+            "load_before": self._load,
+            "load_after": provenance.load_of_host(),
+            "complete": complete,
+            **{kind: list(names) for kind, names in self._names.items()},
+        }
+
+    def _write(self, kind: Frame) -> None:
+        """Write the marks since the last part."""
+        records = np.zeros(len(self._marks), RECORD)
+        marks = np.array(self._marks, np.int64).reshape(-1, 4)
+        for at, name in enumerate(("begin_ns", "what", "end_ns", "phase")):
+            records[name] = marks[:, at]
+        self._frame(kind, records.tobytes())
+        self._kept += len(self._marks)
+        self._marks.clear()
+
+    def _frame(self, kind: Frame, payload: Any) -> None:
+        if not isinstance(payload, bytes):
+            payload = json.dumps(payload).encode()
+        head = HEAD.pack(MAGIC, kind, len(payload), self._frames, self._rank, 0, 0)[:-4]
+        checksum = zlib.crc32(payload, zlib.crc32(head))
+        self._file.write(head + checksum.to_bytes(4, "little") + payload)
+        self._file.flush()
+        self._frames += 1
+
+
+def opened(path: Path) -> Any:
+    """Return a new file for frames."""
+    try:
+        return path.open("xb")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,246 @@
+"""What ``record`` and ``record_ksp`` have in common: a part of a program becomes a run file.
+
+The ranks write what an attached program writes, to a folder beside the run file, which becomes the
+run file when the part has ended. If the program is killed before, or the run file cannot be
+written, ``hindmost attach --convert`` makes a run file of the folder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from hindmost.errors import DataError, HindmostError, UsageError
+from hindmost.files import reason
+from hindmost.harness.attach.own_marks import MarksInPython, MarksOfRecorder
+from hindmost.harness.attach.raw import SUFFIX
+from hindmost.harness.attach.raw_program import RawProgram, read_program
+from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
+from hindmost.harness.attach.sections import Matched, sections_of
+from hindmost.harness.rank_failures import first_failed, on_root
+from hindmost.harness.recorder.library import load
+from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.attributes import NewName
+from hindmost.harness.runfile.part_file import RunName
+from hindmost.harness.solo import Solo
+from hindmost.output import ProgressLine, strict_json, warn
+from hindmost.printable import shell_word
+from hindmost.records import RecordError, from_document
+
+Marks = MarksOfRecorder | MarksInPython
+Scalar = str | int | float | bool
+
+
+class OwnRecording(ABC):
+    """A part of a program that its ranks record; use it as a context on all of them.
+
+    Parameters
+    ----------
+    path : Path
+        The run file; must not exist.
+    name : str
+        The workload.
+    parameters : dict of str to str, int, float or bool
+        What was varied: runs with other values are not repeats of this one.
+    """
+
+    what: str
+    """As errors name it."""
+
+    def __init__(self, path: Path, name: str, parameters: Mapping[str, Any] | None) -> None:
+        if path.suffix != ".h5":
+            raise UsageError(f"{path}: the name of a run file must end in .h5.")
+        self._name = RunName(path.parent, path.stem, numbered=False)
+        self._stem = path.absolute().with_suffix("")  # wherever the program goes meanwhile
+        self._title = name
+        self._parameters = checked_parameters(parameters or {})
+        self._petsc_version = ""
+        self.mpi_seen = False
+
+    @abstractmethod
+    def _meet(self) -> Any:
+        """Return a communicator that nothing else uses, None without MPI; collective."""
+
+    @abstractmethod
+    def _prepare(self, communicator: Any) -> tuple[Marks, dict[str, Any]]:
+        """Return what marks the part, and what else the file says of it; collective."""
+
+    @abstractmethod
+    def _why_nothing(self, program: RawProgram, groups: Sequence[tuple[Matched, ...]]) -> str:
+        """Say why there is nothing to write; collective."""
+
+    def __enter__(self) -> Self:
+        """Meet the other ranks and begin; warn on rank 0 if MPI time cannot be seen.
+
+        Raises
+        ------
+        UsageError
+            The file exists, or this process is recording something else.
+        """
+        own = self._meet()
+        self._with_mpi = own is not None
+        communicator: Any = own if self._with_mpi else Solo()
+        self._communicator = communicator
+        try:
+            refuse_different(communicator, self._title, self._parameters)
+            on_root(communicator, self._name.refuse_taken)
+            self._marks, spec = self._prepare(communicator)
+            if self._parameters:
+                spec["parameters"] = self._parameters
+            self._origins = on_root(
+                communicator,
+                lambda: provenance.origins(self._petsc_version, communicator.size, Path.cwd()),
+            )
+            about = {"name": self._title, "mpi_seen": self.mpi_seen, "with_mpi": self._with_mpi}
+            said = strict_json(about | {"spec": spec}), strict_json(asdict(self._origins))
+            self._folder = on_root(communicator, self._make_folder)
+            try:
+                self._marks.begin(communicator, self._folder, *said)
+            except BaseException:
+                self._remove()
+                raise
+        except BaseException:
+            self._free()
+            raise
+        return self
+
+    def _make_folder(self) -> Path:
+        """Make a folder for what the ranks write; one that was left keeps its name."""
+        for number in itertools.count():
+            folder = Path(f"{self._stem}{-number or ''}{SUFFIX}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
+            return folder
+        raise AssertionError
+
+    def _remove(self) -> None:
+        """Remove what the ranks wrote; collective."""
+        self._communicator.Barrier()
+        if self._communicator.rank == 0:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _free(self) -> None:
+        if self._with_mpi:
+            self._communicator.Free()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Write the run file, unless the program failed on some rank; collective."""
+        self._marks.stop()
+        failed = first_failed(self._communicator, error)
+        self._marks.end(keeps=failed is None)
+        if failed is not None:  # other ranks may not be here
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if error is None:
+                raise UsageError(
+                    f"The {self.what} failed on rank {failed}, so no run file is written."
+                )
+            return
+        try:
+            why_nothing = self._write()
+            self._remove()
+            if why_nothing:
+                raise UsageError(f"{why_nothing}, so there is nothing to write.")
+        finally:
+            self._free()
+
+    def _write(self) -> str:
+        """Write the run file, or return why there is nothing to write; collective."""
+        communicator, folder = self._communicator, self._folder
+        try:
+            program = read_program(folder, None, communicator)
+            groups, _, _ = sections_of(program)
+            conversion = Conversion(
+                program=program,
+                out=self._name.folder,
+                origins=self._origins,
+                journal=Journal(folder / JOURNAL, self._name.folder),
+                report=warn if communicator.rank == 0 else lambda _: None,
+                iterate_at=None,
+                line=ProgressLine(folder.name, seen=False),
+                name=self._name,
+            )
+            if groups and conversion.write(0, groups[0]):
+                return ""
+        except HindmostError as error:
+            raise type(error)(
+                f"{error} The records are in {folder}: hindmost attach --convert "
+                f"{shell_word(folder)} makes a run file of them."
+            ) from error
+        return self._why_nothing(program, groups)
+
+
+def checked_name(what: str, name: str) -> str:
+    """Return a name that a run file can keep.
+
+    Raises
+    ------
+    UsageError
+        It is empty, or has control characters.
+    """
+    found: str = checked(NewName, name, what)
+    return found
+
+
+def checked(kind: Any, value: Any, what: str) -> Any:
+    """Return a value of an argument, or raise a UsageError that says what is allowed."""
+    try:
+        return from_document(kind, value, what)
+    except RecordError as error:
+        raise UsageError(str(error)) from None
+
+
+def refuse_different(communicator: Any, name: str, parameters: Mapping[str, Any]) -> None:
+    """Raise a UsageError on all ranks if name or parameters differ between ranks; collective."""
+    mine = {"name": name, **{f"parameters: {key}": value for key, value in parameters.items()}}
+    ranks = communicator.allgather({what: repr(value) for what, value in mine.items()})
+    for what in dict.fromkeys(what for given in ranks for what in given):
+        values = [given.get(what, "not given") for given in ranks]
+        other = next((rank for rank, value in enumerate(values) if value != values[0]), None)
+        if other is not None:
+            raise UsageError(
+                f"{what} is {values[0]} on rank 0 and {values[other]} on rank {other}; give the "
+                "same value on all ranks."
+            )
+
+
+def checked_parameters(given: Mapping[Any, Any]) -> dict[str, Scalar]:
+    """Return parameters that a run file can keep.
+
+    Numbers of numpy become Python's.
+
+    Raises
+    ------
+    UsageError
+        A value is not a text, finite number or bool.
+    """
+    plain = {
+        str(name): value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }
+    found: dict[str, Scalar] = checked(dict[str, Scalar], plain, "parameters")
+    return found
+
+
+def load_if_possible() -> tuple[Any, str]:
+    """Return the recorder if it can intercept MPI calls, otherwise None and the reason."""
+    try:
+        return load(), ""
+    except HindmostError as error:
+        return None, str(error)
