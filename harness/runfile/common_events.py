@@ -60,6 +60,8 @@ class EventsSeen:
         The bodies in which those of another rank are not the same.
     unknown : bool array, shape (body,)
         Those in which a rank does not know its own.
+    summed : bool array, shape (body,)
+        Those in which only sums of a rank's calls are there.
     width : int
         Events of the longest body.
     messages : list of structured array, shape (message,)
@@ -75,6 +77,7 @@ class EventsSeen:
     first: NDArray[np.uint8] | None = None
     differ: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     unknown: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    summed: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     width: int = 0
     messages: list[NDArray[np.void]] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
@@ -91,10 +94,13 @@ class EventsSeen:
         kind = events.kind
         unknown = kind[:, 0] == EventKind.UNKNOWN
         if self.first is None:
-            self.first, self.differ, self.unknown = kind, np.zeros(len(kind), np.bool_), unknown
+            self.first, self.unknown = kind, unknown
+            self.differ, self.summed = np.zeros((2, len(kind)), np.bool_)
         elif len(kind) == len(self.first):
             self.differ |= unlike(kind, self.first)
             self.unknown = self.unknown | unknown
+        if bodies.summed is not None and bodies.summed.size == self.summed.size:
+            self.summed = self.summed | bodies.summed.astype(np.bool_)
         self.width = max(self.width, kind.shape[1])
         self.messages.append(events.messages)
         self.known |= {name for name in KNOWN_OF_SOME if events.knows(name)}
@@ -199,7 +205,9 @@ def common_events(
     unknown = anywhere(seen.unknown, communicator)
     matches = None
     if "needs" in known and not reduced:
-        matches = Matches.of(seen.messages, communicator)
+        summed = anywhere(seen.summed, communicator)
+        gap = int(np.argmax(summed)) if summed.any() else bodies
+        matches = Matches.of(seen.messages, bodies, gap, communicator)
         unsent = anywhere(matches.unsent(bodies), communicator) & ~unknown
         why_not = why_not or (UNSENT if unsent.any() else "")
         unknown |= unsent
