@@ -12,7 +12,7 @@ import hindmost
 from hindmost.cli import main
 
 pytestmark = pytest.mark.mpi
-TASKS = 12
+TASKS, MANY = 12, 40_000
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +58,24 @@ def test_a_program_without_a_common_loop_tells_who_waited_for_whom(
         assert first.startswith("Rank 0 spends ")
         assert "apart.c:" in first.partition(". ")[0]
         assert "of all ranks' time there is waiting for rank 1." in first
+
+
+def test_a_program_beyond_its_budget_is_whole_by_sums(
+    apart: Path, ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = ranks(2, "attach", "--memory", "1MiB", "--out", "runs", "--", apart, "many")
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    close_books(run)
+    assert run.header.complete, run.header.spec.get("failure")
+    assert (len(run.durations), run.summed) == (1, 1)
+    assert run.edges.messages is not None
+    assert run.edges.messages.tolist() == [MANY]
+    assert run.phase("halo").min() > 0.0
+    assert main(["show", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The program made more calls than its budget holds" in said
 
 
 def test_a_converted_folder_is_converted_again_without_an_error(
