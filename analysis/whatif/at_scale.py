@@ -307,7 +307,7 @@ def scale_runs(
             replicas=replicas,
             seed=number,
         )
-        targets = targets_of(run, work, model, scale)
+        targets = targets_of(run, work, model, network, scale)
         for results in (executor or ThisProcess()).map(on_target, targets):
             here += [
                 simulated(run, named, result.doubted(*work.program.doubt), work, basis, number)
@@ -343,8 +343,8 @@ def scaled(
     works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
-    last = next(iter(works.values()))[-1]
-    network = network or network_of(machine, [(last.program, np.unique(last.node).size)])
+    shown = [(each.program, np.unique(each.node).size) for each in next(iter(works.values()))]
+    network = network or network_of(machine, shown[::-1], scale.ranks)
     every = [
         scale_runs(runs, works[solver], scale, named, network, executor)
         for solver, named in by_solver.items()
