@@ -217,7 +217,7 @@ def sample_lines(sample: int | None, given: str, default: str) -> list[str]:
     """
     if sample is None or sample is False:
         return []
-    if not isinstance(sample, int) or not 1 <= sample <= MAX_SAMPLES:
+    if not 1 <= sample <= MAX_SAMPLES:
         raise UsageError(f"{given}: give 1 to {MAX_SAMPLES:,} samples a second, or {default}.")
     return [f"sample {0 if sample is True else sample}"]
 
