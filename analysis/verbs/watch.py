@@ -23,7 +23,7 @@ examples:
   hindmost watch runs/ --web 8765
   hindmost watch runs/ --once --json
   mpiexec -n 2 hindmost attach --out runs -- ./app &
-  hindmost watch runs/                            # iteration, rate, trend; time left until a limit
+  hindmost watch runs/                            # iteration, rate, trend, who is last; time left
 
 Through an SSH tunnel: ssh -L 8765:127.0.0.1:8765 MACHINE, then open the address here. The run never
 waits for a viewer. Exit status: 0 the run ended, 1 it failed or died.

@@ -66,6 +66,8 @@ class EventsSeen:
         The bodies in which those of another rank are not the same.
     unknown : bool array, shape (body,)
         Those in which a rank does not know its own.
+    summed : bool array, shape (body,)
+        Those in which only sums of a rank's calls are there.
     width : int
         Events of the longest body.
     messages : list of structured array, shape (message,)
@@ -81,6 +83,7 @@ class EventsSeen:
     first: NDArray[np.uint8] | None = None
     differ: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     unknown: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    summed: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     width: int = 0
     messages: list[NDArray[np.void]] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
@@ -97,10 +100,13 @@ class EventsSeen:
         kind = events.kind
         unknown = kind[:, 0] == EventKind.UNKNOWN
         if self.first is None:
-            self.first, self.differ, self.unknown = kind, np.zeros(len(kind), np.bool_), unknown
+            self.first, self.unknown = kind, unknown
+            self.differ, self.summed = np.zeros((2, len(kind)), np.bool_)
         elif len(kind) == len(self.first):
             self.differ |= unlike(kind, self.first)
             self.unknown = self.unknown | unknown
+        if bodies.summed is not None and bodies.summed.size == self.summed.size:
+            self.summed = self.summed | bodies.summed.astype(np.bool_)
         self.width = max(self.width, kind.shape[1])
         self.messages.append(events.messages)
         self.known |= {name for name in KNOWN_OF_SOME if events.knows(name)}
@@ -224,7 +230,9 @@ def common_events(
     unknown = anywhere(seen.unknown, communicator)
     matches = None
     if "needs" in known and not reduced:
-        matches = Matches.of(seen.messages, communicator)
+        summed = anywhere(seen.summed, communicator)
+        gap = int(np.argmax(summed)) if summed.any() else bodies
+        matches = Matches.of(seen.messages, bodies, gap, communicator)
         unsent = anywhere(matches.unsent(bodies), communicator) & ~unknown
         why_not = why_not or (UNSENT if unsent.any() else "")
         unknown |= unsent
@@ -304,8 +312,22 @@ class Matches:
     index: list[NDArray[np.intp]]
 
     @classmethod
-    def of(cls, messages: Sequence[NDArray[np.void]], communicator: MPI.Intracomm) -> Matches:
-        """Match the messages of all ranks; collective."""
+    def of(
+        cls,
+        messages: Sequence[NDArray[np.void]],
+        bodies: int,
+        gap: int,
+        communicator: MPI.Intracomm,
+    ) -> Matches:
+        """Match the messages of all ranks; collective.
+
+        Parameters
+        ----------
+        bodies, gap : int
+            How many there are, and the first one of whose messages only the number is known; as
+            many if there is none. From there on messages are matched within each body, if before it
+            each was received in the body in which it was sent.
+        """
         counts = communicator.allgather(len(messages))
         own = sum(counts[: communicator.rank])
         # A message to oneself keeps nobody waiting, and its sending is no event.
@@ -313,8 +335,21 @@ class Matches:
         sent = [each[each["sent"]] for each in messages]
         receipts = [each[~each["sent"]] for each in messages]
         received = exchanged(sent, [sent_to(each, each) for each in sent], counts, communicator)
-        index = [matched(*each) for each in zip(receipts, received, strict=True)]
-        return cls(counts=counts, sent=sent, receipts=receipts, received=received, index=index)
+        index = [matched(*each, gap) for each in zip(receipts, received, strict=True)]
+        found = cls(counts=counts, sent=sent, receipts=receipts, received=received, index=index)
+        if gap < bodies and communicator.allreduce(int(found.cross_bodies(gap))):
+            for each, numbers in zip(receipts, index, strict=True):
+                numbers[each["body"] >= gap] = -1
+        return found
+
+    def cross_bodies(self, gap: int) -> bool:
+        """Tell whether messages ahead of a gap cross from body to body, or there are none."""
+        known = is_same = 0
+        for rank, receipts in enumerate(self.receipts):
+            here = (receipts["body"] >= 0) & (receipts["body"] < gap)
+            known += np.count_nonzero(here)
+            is_same += np.count_nonzero(here & (self.sends(rank, "body") == receipts["body"]))
+        return is_same < known or (not known and any(each.size for each in self.receipts))
 
     def sends(self, rank: int, name: str) -> NDArray[np.integer[Any]]:
         """Return the body or the event in which the message of each receipt was sent; -1: none."""
@@ -485,11 +520,14 @@ def exchanged(
     return found
 
 
-def matched(receipts: NDArray[np.void], received: dict[int, NDArray[np.void]]) -> NDArray[np.intp]:
+def matched(
+    receipts: NDArray[np.void], received: dict[int, NDArray[np.void]], gap: int
+) -> NDArray[np.intp]:
     """Return the number of the message that each receipt gets, among those of its source.
 
     Messages of a source in one channel are received in the order in which they were sent; a probe
-    finds the next one.
+    finds the next one. From a body on in which that is not known, each body is by itself: as many
+    are received in it as were sent.
     """
     index = np.full(receipts.size, -1)
     for source, sent in received.items():
@@ -497,9 +535,20 @@ def matched(receipts: NDArray[np.void], received: dict[int, NDArray[np.void]]) -
         for channel in np.unique(receipts["channel"][of_source]).tolist():
             here = of_source[receipts["channel"][of_source] == channel]
             there = np.flatnonzero(sent["channel"] == channel)
+            part, of_sent = receipts["body"][here], sent["body"][there]
+            part, of_sent = (np.where(each < gap, -1, each) for each in (part, of_sent))
+            here, there = (
+                here[np.argsort(part, kind="stable")],
+                there[np.argsort(of_sent, kind="stable")],
+            )
+            part, of_sent = np.sort(part), np.sort(of_sent)
+            begin, end = (np.searchsorted(of_sent, part, side) for side in ("left", "right"))
             taken = ~receipts["found"][here]
-            number = np.cumsum(taken) - taken
-            here, number = here[number < there.size], number[number < there.size]
+            before = np.append(0, np.cumsum(taken))
+            first, last = (np.searchsorted(part, part, side) for side in ("left", "right"))
+            number = begin + before[:-1] - before[first]
+            known = (number < end) & ((part < 0) | (before[last] - before[first] == end - begin))
+            here, number = here[known], number[known]
             in_time = sent["at_s"][there[number]] <= receipts["at_s"][here] + CLOCKS_S
             index[here] = np.where(in_time, there[number], -1)
     return index

@@ -44,7 +44,8 @@ from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.programs import AttachedProgram
 from hindmost.analysis.runs.sides import Case
 from hindmost.analysis.runs.summary import RunSummary
-from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
+from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
+from hindmost.analysis.scaling.study_json import KernelEntry
 from hindmost.analysis.show.facts import RepeatedCulprit
 from hindmost.analysis.whatif.advice import Advice
 from hindmost.analysis.whatif.balance import Rebalanced
@@ -123,7 +124,7 @@ FORMS: dict[str, type | dict[str, Any]] = {
         "measure_next": list[dict[str, Any]],
         "models": list[KernelEntry],
         "held_out": list[dict[str, Any]],
-        "findings": list[GrowthEntry],
+        "findings": list[UnexpectedGrowth],
         "warnings": list[str],
         "run_findings": list[Finding],
     },

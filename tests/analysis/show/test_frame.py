@@ -164,6 +164,11 @@ def test_zooming_into_a_map_chooses_the_iterations_of_the_timeline(
     words = str(browser.evaluate(f"{events}.querySelector('.hover').textContent"))
     begin, end = map(int, re.findall(r"Iterations (\d+) to (\d+)", words)[0])
     assert first <= begin < end <= last
+    # The map says of which iterations these are the events.
+    followed = (
+        "JSON.parse(document.querySelector('#configuration-0 [data-kind=map]').dataset.followed)"
+    )
+    assert browser.evaluate(followed) == [begin, end]
     # The address brings it back, also a single iteration, whose numbers are in the table.
     browser.open(f"{page.as_uri()}#{number}=7", READY)
     assert browser.evaluate(table) == "Iteration 7"
