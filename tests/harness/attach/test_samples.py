@@ -23,7 +23,7 @@ def kind_of(
     count = len(frames)
     function = 64 * (1 + np.arange(count))
     contexts = CallContexts(
-        modules=tuple(Module(path=f"/lib/{each}", identity="") for each in modules),
+        modules=tuple(Module(path=f"/lib/{module}", identity="") for module in modules),
         codes=(),
         module=np.array([modules.index(module) for module, _ in frames], np.int32),
         offset=function + 16,
@@ -68,7 +68,7 @@ def test_threads_wait_in_the_runtime_of_openmp(
     """Linked into the program or not; the first frame outside the C library decides."""
     stack, kind = kind_of(monkeypatch, *frames)
     assert kind is SampleKind.OPENMP
-    assert [each.function for each in stack.places] == ["main"]
+    assert [place.function for place in stack.places] == ["main"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_work_is_in_the_functions_of_the_program(
 ) -> None:
     stack, kind = kind_of(monkeypatch, *frames)
     assert (kind, stack.region) == (SampleKind.WORK, region)
-    assert "share" in [each.function for each in stack.places]
+    assert "share" in [place.function for place in stack.places]
 
 
 def test_a_region_of_clang_has_the_name_of_the_function_that_forks(
@@ -94,8 +94,8 @@ def test_a_region_of_clang_has_the_name_of_the_function_that_forks(
 ) -> None:
     names = (MAIN, (LIBOMP, "__kmp_invoke_microtask"), (APP, ".omp_outlined..8"))
     stack, _ = kind_of(monkeypatch, *names)
-    assert [each.function for each in stack.places] == ["main", "main"]
-    assert [each.line for each in stack.places] == [3, 1]
+    assert [place.function for place in stack.places] == ["main", "main"]
+    assert [place.line for place in stack.places] == [3, 1]
 
 
 def test_a_call_that_is_part_of_an_event_has_its_context() -> None:
