@@ -150,7 +150,7 @@ static int numbered(char **names, int *count, int most, const char *name) {
 int hindmost_own_phase(const char *name) { return numbered(loop.phase, &loop.phases, MAX_LOOP_PHASES, name); }
 int hindmost_own_error(const char *name) { return numbered(loop.error, &loop.errors, MAX_LOOP_ERRORS, name); }
 
-void hindmost_own_end(int keeps) {
+int hindmost_own_end(int keeps) {
   sigset_t before;
   leave_solve(keeps);
   if (keeps && loop_is_open() && begin_writing(&before)) {
@@ -166,5 +166,7 @@ void hindmost_own_end(int keeps) {
     }
   } else
     raw_close();
+  int failure = raw.failure;
   leave_own();
+  return failure;
 }

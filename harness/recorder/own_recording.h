@@ -18,5 +18,6 @@ void hindmost_own_mark(int what, int64_t number, int error);
 int hindmost_own_phase(const char *name);
 int hindmost_own_error(const char *name);
 
-/* Ends, behind hindmost_disarm; collective if it keeps what was recorded. */
-void hindmost_own_end(int keeps);
+/* Ends, behind hindmost_disarm; collective if it keeps what was recorded. Returns the system's error if some of that could
+ * not be written, else 0. */
+int hindmost_own_end(int keeps);
