@@ -86,7 +86,7 @@ class MarksOfRecorder:
         self._library.hindmost_disarm()
 
     def end(self, *, keeps: bool) -> int:
-        """End; collective if what was recorded is kept; return the error of what was not written."""
+        """End; collective if it keeps what was recorded; return the error of what was not."""
         return int(self._library.hindmost_own_end(int(keeps)))
 
 
