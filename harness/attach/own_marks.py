@@ -51,13 +51,20 @@ class MarksOfRecorder:
         PETSc's handle; 0 for a loop.
     settings : sequence of str
         Lines on the events of PETSc, see `hindmost.harness.attach.settings`.
+
+    Attributes
+    ----------
+    mark : callable
+        Marks this instant: kind, number of the iteration, and number of its error or 0; see
+        `hindmost.harness.attach.own_iterations`.
     """
 
     def __init__(self, library: Any, ksp: int = 0, settings: Sequence[str] = ()) -> None:
         self._library, self._ksp, self._settings = library, ksp, settings
         library.hindmost_own_begin.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
         library.hindmost_own_mark.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int]
-        self._mark = library.hindmost_own_mark
+        library.hindmost_own_mark.restype = None
+        self.mark = library.hindmost_own_mark
 
     def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
         """Begin, where the ranks meet; collective."""
@@ -68,10 +75,6 @@ class MarksOfRecorder:
         if error < 0:
             raise MissingError("PETSc refuses the recorder's callbacks.")
         refuse_unwritable(folder, error)
-
-    def mark(self, what: int, number: int, error: int = 0) -> None:
-        """Mark this instant; see `hindmost.harness.attach.own_iterations`."""
-        self._mark(what, number, error)
 
     def phase(self, name: str) -> int:
         """Return the number of a phase; -1 if there are too many."""
@@ -129,8 +132,8 @@ class MarksInPython:
         self._frame(Frame.CLOCK, np.array([(self._begin_ns, root_ns, 0)], CLOCK).tobytes())
         self._written_ns = self._begin_ns
 
-    def mark(self, what: int, number: int, error: int = 0) -> None:
-        """Mark this instant."""
+    def mark(self, what: int, number: int, error: int) -> None:
+        """Mark this instant; see `MarksOfRecorder`."""
         now_ns = time.monotonic_ns()
         self._marks.append((now_ns, what, number, error))
         if now_ns - self._written_ns > PART_NS:
