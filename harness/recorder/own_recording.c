@@ -59,6 +59,7 @@ static void leave_own(void) {
   free(attached.origins);
   if (attached.records) last = attached;
   outer.attached.calls += attached.calls; /* of an attached program, too */
+  outer.attached.recordings++;
   outer.attached.solves += attached.solves;
   outer.attached.led += attached.led + (attached.rank ? 0 : attached.taken);
   attached = outer.attached;
@@ -109,7 +110,6 @@ static int get_memory_again(void) {
 
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (ksp && !hindmost_connect_petsc()) return -1;
-  if (before_recording) before_recording();
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
   peers_in_solves = 1;
@@ -129,7 +129,10 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   return 0;
 }
 
-int hindmost_is_busy(void) { return session_number() || attached.about; }
+int hindmost_may_record(void) {
+  if (before_recording) before_recording();
+  return !session_number() && !attached.about;
+}
 
 void hindmost_own_mark(int what, int64_t number, int error) {
   if (!loop_is_open() || !recording()) return;
