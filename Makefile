@@ -20,6 +20,7 @@
 #   make bench-terms      SIGTERM 10,000 times to the recorder alone and 300 times to ranks: is anything lost (an hour)
 #   make bench-always-on   faults of a recorder that is in every job: does the program change (1,000 tries, 10 min)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
+#   make bench-bounded     conclusions from all calls and from those that a budget keeps, of 20 programs (5 min)
 #   make bench-sampling    put more work into a function: does --sample name it and its line, and nothing where there is none (5 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
@@ -157,6 +158,9 @@ bench-always-on: setup-demo
 
 bench-delays: setup-demo
 	@$(BIN)/python -m benchmarks.injected_delays
+
+bench-bounded: setup-demo
+	@$(BIN)/python -m benchmarks.bounded_records
 
 bench-nights-why: setup-demo
 	@$(BIN)/python -m benchmarks.nights_why $(FOLDER)

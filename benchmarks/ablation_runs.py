@@ -202,7 +202,9 @@ def growing() -> Iterator[Case]:
 
 def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
-    beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
+    beyond_s, begin_s, end_s, grows = (
+        np.array([each]) for each in stretches.course(work, np.arange(work.size) / work.size)
+    )
     stretch = Stretch(
         ends=(CallPlace(CodePlace("a")), CallPlace(CodePlace("b"))),
         work_s=work.sum()[None], wait_s=np.zeros(1),
@@ -215,15 +217,15 @@ def said_to_grow(work: Times) -> bool:
     return growth is not None and growth.added_s >= least_s
 
 
-def any_growth(work: Times) -> Any:
+def any_growth(work: Times, place: Times) -> Any:
     """Compare medians of the first and the last third."""
-    *others, begin_s, end_s, _ = COURSE(work)
+    *others, begin_s, end_s, _ = COURSE(work, place)
     return *others, begin_s, end_s, int(end_s > begin_s > 0.0)
 
 
-def of_any_work(work: Times) -> Any:
+def of_any_work(work: Times, place: Times) -> Any:
     """Compare also work that was not there at first."""
-    *others, begin_s, end_s, grows = COURSE(work)
+    *others, begin_s, end_s, grows = COURSE(work, place)
     return *others, begin_s, end_s, grows or int(end_s > begin_s == 0.0)
 
 

@@ -31,9 +31,8 @@ from hindmost.analysis.runs.first_screen import (
 )
 from hindmost.analysis.runs.over_ranks import other_loops
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
-from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show import phrases
-from hindmost.analysis.show.facts import Fact, NoCore
+from hindmost.analysis.show.facts import Fact, GrowingWork, NoCore
 from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
@@ -105,7 +104,7 @@ def overview_of(
         top.insert(0 if len(further) == len(configurations) else len(top), phrases.text(each))
     if studies and studies[0].metrics:
         metric = studies[0].metrics[0]
-        top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
+        top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0]))
     if history is not None:
         top += history_sentences(history)
         shown += leading_charts(history)
@@ -167,6 +166,8 @@ def headline_on_runs(
     if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
         top.append(f"{phrases.text(said[0])} That is {said[0].certainty}.")
     top.append(capital(headline_of(said, work_share, findings)))
+    if said and not isinstance(said[0], GrowingWork):  # how what leads came to be
+        top += [phrases.text(fact) for fact in said if isinstance(fact, GrowingWork)][:1]
     top += [repeated.text for repeated in leading.repeats[:1]]
     if said and said[0].leads:  # the program's own fault, then what disturbed the run
         top += [
@@ -177,13 +178,13 @@ def headline_on_runs(
     return top
 
 
-def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
+def grown_headline(standing: KernelAtTarget) -> str:
     """Say how far a kernel is predicted to grow, and how sure that is."""
-    name, at = standing.series.kernel, target.explain()
+    name, at = standing.series.kernel, standing.target.explain()
     if not (math.isfinite(standing.growth) and standing.predicted > 0.0):
         return f"How {name} grows to {at} is unknown."
     ends = [standing.growth * each / standing.predicted for each in (standing.low, standing.high)]
-    may = "may" if standing.doubts(target) else "is predicted to"
+    may = "may" if standing.doubts() else "is predicted to"
     if standing.growth >= 1.0:
         how = f"grow {factor(standing.growth)}x to {at}"
     else:

@@ -152,7 +152,7 @@ def on_kernel(
     known = math.isfinite(standing.growth) and standing.growth > 0.0
     more = standing.predicted * (1.0 - 1.0 / standing.growth) if known else 0.0
     changes = " and ".join(where(each) for each in kernel.changes)
-    doubts = standing.doubts(metric.target)
+    doubts = standing.doubts()
     said = (
         f"Predicted {quantity(standing.predicted, unit)} at {metric.target.explain()}, "
         f"{growth(standing)} the {'time' if unit == 's' else 'value'} at the largest measured point"

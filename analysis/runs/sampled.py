@@ -82,7 +82,9 @@ class RunSamples:
         return cls(
             **numbers,
             kind=run.variable("sample_kind"),
-            part=run.variable("sample_part"),
+            part=run.variable("sample_part")
+            if run.has("sample_part")
+            else np.zeros(numbers["rank"].size, np.uint8),
             end=run.variable("stack_end") + 1,
             place=np.append(len(places), run.variable("stack_place").astype(np.int64)),
             region=run.variable("stack_region").astype(np.int64),

@@ -27,6 +27,7 @@ from hindmost.analysis.runs.tallies import (
 from hindmost.harness.loops.code import NOT_THE_PROGRAM
 from hindmost.harness.runfile.contexts import CallContexts, CodePlace
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
 from hindmost.models.ranks.culprit import (
     HALF_AS_FAST,
     QUICK,
@@ -166,6 +167,7 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
 def find_stretches(run: Run) -> tuple[Stretch, ...]:
     """Find the stretches of a run, that with most work first.
 
+    Where the calls of some iterations are not known one by one, those of the others stand for all.
     None if the run does not know where its calls were made, or where no efficiency is given: what
     is not in a known call is then no work.
     """
@@ -180,9 +182,14 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     waited_for = times_waited_for(run, ends)
     varying: dict[tuple[Ends, int], NDArray[np.float64]] = {}
     begins: dict[Ends, set[int]] = {}
-    quantiles = len(quickest_of(np.zeros(run.bodies)))
-    is_event = kinds.ravel() > 0
-    body_of = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event]
+    known = np.flatnonzero(kinds[:, 0] != EventKind.UNKNOWN)
+    if not known.size:
+        return ()
+    of_all = run.bodies / known.size
+    quantiles = len(quickest_of(np.zeros(known.size)))
+    is_event = (kinds > 0) & (kinds[:, :1] != EventKind.UNKNOWN)
+    body_of = np.repeat(np.arange(known.size), np.count_nonzero(is_event[known], axis=1))
+    is_event = is_event.ravel()
     for rank in range(run.columns):
         here, work, wait = (
             run.variable(name)[:, rank].ravel()[is_event]
@@ -205,11 +212,12 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
         for (name, number), at in zip(names.items(), places, strict=True):
             row = found.setdefault(name, np.zeros((quantiles + 6, run.columns)))[:, rank]
-            row[:2] = work_s[number], wait_s[number]
+            row[:2] = of_all * work_s[number], of_all * wait_s[number]
             if work_s[number] >= WORTH_SAYING * work_s.sum():
-                own = np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
-                row[2:6], row[6:] = course(own), quickest_of(own)
-                if row[2] >= WORTH_SAYING * work_s.sum():
+                own = np.bincount(bodies[at], work[1:][at], known.size).astype(np.float64)
+                row[2:6], row[6:] = course(own, known / run.bodies), quickest_of(own)
+                row[2] *= of_all
+                if row[2] >= WORTH_SAYING * work_s.sum() and of_all == 1.0:
                     varying[name, rank] = own
     recurring = recurring_in(run, varying)
     return tuple(
@@ -217,7 +225,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
             ends=name,
             work_s=each[0],
             wait_s=each[1],
-            waited_for_s=waited_for.get(name, np.zeros(run.columns)),
+            waited_for_s=of_all * waited_for.get(name, np.zeros(run.columns)),
             beyond_s=each[2],
             quickest=QuickestWork.of_quantiles(each[6:]).with_recurring(
                 recurring.get(name, ()), run.bodies
@@ -341,12 +349,16 @@ def place_at(chain: Sequence[CodePlace], at: int) -> CallPlace:
     return CallPlace(chain[at], inner)
 
 
-def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
+def course(
+    work: NDArray[np.float64], place: NDArray[np.float64]
+) -> tuple[float, float, float, int]:
     """Return how the work of a stretch varies and grows; see `Stretch`.
 
     Parameters
     ----------
     work : float64 array, shape (iteration,), seconds
+    place : float64 array, shape (iteration,)
+        Of these iterations in the run, from 0 to 1.
 
     Returns
     -------
@@ -356,12 +368,12 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, int]:
         ``begin_s``, ``end_s`` and ``grows``; of few iterations no growth is told.
     """
     beyond_s = float(np.maximum(work - np.median(work), 0.0).sum())
-    third = work.size // 3
-    if third * (1.0 - USUAL) < 0.99:  # none of them is beyond the usual ones
+    first, last = work[3.0 * place < 1.0], work[3.0 * place >= 2.0]
+    if min(first.size, last.size) * (1.0 - USUAL) < 0.99:  # none of them is beyond the usual ones
         return beyond_s, 0.0, 0.0, 0
     at = (0.5, QUICK, QUICKEST, USUAL)
-    begin_s, first_s, _, usual_s = np.quantile(work[:third], at).tolist()
-    end_s, later_s, last_s, _ = np.quantile(work[-third:], at).tolist()
+    begin_s, first_s, _, usual_s = np.quantile(first, at).tolist()
+    end_s, later_s, last_s, _ = np.quantile(last, at).tolist()
     if not begin_s > 0.0:  # the program went another way at first
         return beyond_s, begin_s, end_s, 0
     clear = begin_s < usual_s < end_s and begin_s < later_s

@@ -62,24 +62,36 @@ class UnexpectedGrowth:
     ----------
     standing : KernelAtTarget
     expectation : Expectation
-    low_growth : float
-        Low end of the interval at the target over the prediction at the largest measured point;
-        NaN without an interval: such a kernel only may grow worse.
     parameters : tuple of str
         Those whose exponents exceed; ``p and n`` where they do so together.
     """
 
     standing: KernelAtTarget
     expectation: Expectation
-    low_growth: float
     parameters: tuple[str, ...]
 
-    def explain(self, target: TargetScale) -> str:
+    JSON = (
+        "kernel=standing.series.kernel metric=standing.series.metric "
+        "expected=expectation.formula.text found parameters expected_growth=expectation.factor "
+        "growth=standing.growth growth_at_least=low_growth text=explain"
+    )
+
+    @property
+    def low_growth(self) -> float:
+        """The growth at least; NaN without an interval: such a kernel only may grow worse."""
+        return self.standing.growth_interval[0]
+
+    @property
+    def found(self) -> str:
+        """The function that was found."""
+        return self.standing.kernel.model_at(self.standing.target.at).expression()
+
+    def explain(self) -> str:
         """Say what was expected and what was found."""
-        series = self.standing.series
+        series, target = self.standing.series, self.standing.target
         return (
             f"{series.kernel} ({series.metric}) grows worse than {self.expectation.formula.text}: "
-            f"found {self.standing.kernel.model_at(target.at).expression()}; from "
+            f"found {self.found}; from "
             f"{point_text(target.parameters, target.largest)} to {target.explain()} by "
             f"{self.standing.growth:.4g} (at 90 % at least {self.low_growth:.4g}), "
             f"expected {self.expectation.factor:.4g}."
@@ -174,7 +186,7 @@ def find_worse(metric: MetricStudy, expectations: Sequence[Expectation]) -> list
     for number, standing in zip(suspects.tolist(), metric.at_target(suspects), strict=True):
         expectation = expected[number]
         assert expectation is not None
-        low_growth = standing.low / standing.predicted * standing.growth
+        low_growth, _ = standing.growth_interval
         worse = tuple(
             " and ".join(names)
             for names, grown in leading_growth(standing.kernel, metric.target).items()
@@ -182,11 +194,6 @@ def find_worse(metric: MetricStudy, expectations: Sequence[Expectation]) -> list
         )
         if worse and not low_growth <= expectation.factor * (1.0 + SAME):
             findings.append(
-                UnexpectedGrowth(
-                    standing=standing,
-                    expectation=expectation,
-                    low_growth=low_growth,
-                    parameters=worse,
-                )
+                UnexpectedGrowth(standing=standing, expectation=expectation, parameters=worse)
             )
     return findings

@@ -54,6 +54,7 @@ class KernelAtTarget:
     ----------
     series : KernelSeries
     kernel : KernelModel
+    target : TargetScale
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
         90 %. NaN without an interval.
@@ -74,6 +75,7 @@ class KernelAtTarget:
 
     series: KernelSeries
     kernel: KernelModel
+    target: TargetScale
     predicted: float
     low: float
     high: float
@@ -105,9 +107,9 @@ class KernelAtTarget:
         named = [each for each in self.sources if each[1] >= MIN_NAMED]
         return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
 
-    def doubts(self, target: TargetScale) -> list[str]:
+    def doubts(self) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
-        found = []
+        found, target = [], self.target
         if not self.kernel.unexplained(target.at):
             found = self.kernel.model_at(target.at).doubts()
         found += [each for each in self.kernel.whole.lone_values() if each not in found]
@@ -209,6 +211,7 @@ class MetricStudy:
                 KernelAtTarget(
                     series=self.series[number],
                     kernel=self.kernel(number),
+                    target=self.target,
                     predicted=float(self.predicted[number]),
                     low=float(said.low[number]),
                     high=float(said.high[number]),
@@ -286,6 +289,7 @@ def study_scaling(
     options = options or ScalingOptions()
     remarks = Remarks()
     enough = [series for series in experiment.series if _has_enough(series, experiment, remarks)]
+    enough = _with_values_enough(enough, experiment, remarks)
     warnings = (*experiment.warnings, *remarks.sentences())
     if not enough:
         raise DataError(
@@ -444,3 +448,22 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
         f"model needs {LEAST_POINTS}; left out; {remedy}.",
     )
     return False
+
+
+def _with_values_enough(
+    series: Sequence[KernelSeries], experiment: Experiment, remarks: Remarks
+) -> list[KernelSeries]:
+    """Leave out series that lack values of a parameter of which others have enough."""
+    counts = [[np.unique(column).size for column in each.points.T] for each in series]
+    if len(experiment.parameters) == 1 or all(min(each) < LEAST_POINTS for each in counts):
+        return list(series)
+    for each, found in zip(series, counts, strict=True):
+        if min(found) < LEAST_POINTS:
+            parameter = experiment.parameters[int(np.argmin(found))]
+            remarks.add(
+                "series of too few values of a parameter",
+                f"{each.kernel} ({each.metric}) has {counted(min(found), 'value')} of {parameter}, "
+                f"and a model needs {LEAST_POINTS}; left out; measure at "
+                f"{LEAST_POINTS - min(found)} more.",
+            )
+    return [each for each, found in zip(series, counts, strict=True) if min(found) >= LEAST_POINTS]

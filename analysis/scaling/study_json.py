@@ -11,7 +11,6 @@ from msgspec import UNSET, UnsetType
 
 from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
-from hindmost.analysis.scaling.target import TargetScale
 from hindmost.models.inference import LEVEL
 from hindmost.models.pmnf.model import ScalingModel
 
@@ -47,7 +46,7 @@ def study_json(
             if metric.next is not None
         ],
         "models": [
-            KernelEntry(standing, metric.target)
+            KernelEntry(standing)
             for metric in study.metrics
             for standing in metric.at_target(metric.order[:top])
         ],
@@ -66,7 +65,7 @@ def study_json(
             for batch in metric.batches
             if batch.held_out is not None
         ],
-        "findings": [GrowthEntry(each, target) for each in findings],
+        "findings": findings,
         "warnings": study.warnings,
     }
 
@@ -165,7 +164,6 @@ class KernelEntry:
     """One metric of one kernel, modelled."""
 
     of: KernelAtTarget
-    target: TargetScale
 
     JSON = (
         "kernel=of.series.kernel metric=of.series.metric "
@@ -173,14 +171,14 @@ class KernelEntry:
         "verdict=of.kernel.segmentation.verdict "
         "change changes segments whole scores predicted=of.predicted interval prediction_from "
         "share=of.share growth=of.growth growth_interval grows span_then "
-        "noise=of.kernel.whole.noise windows runners_up explanation=of.kernel.explain doubts "
-        "advice=of.kernel.advice"
+        "noise=of.kernel.whole.noise windows runners_up explanation=of.kernel.explain "
+        "doubts=of.doubts advice=of.kernel.advice"
     )
 
     @property
     def model(self) -> ScalingModel:
         """The model at the target."""
-        return self.of.kernel.model_at(self.target.at)
+        return self.of.kernel.model_at(self.of.target.at)
 
     def changes(self) -> list[ChangeEntry]:
         """Return where the behaviour changes."""
@@ -245,30 +243,3 @@ class KernelEntry:
     def runners_up(self) -> list[RunnerUp]:
         """Return alternatives to the function."""
         return [RunnerUp(*each) for each in self.model.alternatives()]
-
-    def doubts(self) -> list[str]:
-        """Return what makes the prediction doubtful."""
-        return self.of.doubts(self.target)
-
-
-@dataclass(frozen=True, slots=True)
-class GrowthEntry:
-    """A kernel that grows worse than expected."""
-
-    of: UnexpectedGrowth
-    target: TargetScale
-
-    JSON = (
-        "kernel=of.standing.series.kernel metric=of.standing.series.metric "
-        "expected=of.expectation.formula.text found parameters=of.parameters "
-        "expected_growth=of.expectation.factor growth=of.standing.growth "
-        "growth_at_least=of.low_growth text"
-    )
-
-    def found(self) -> str:
-        """Return the function that was found."""
-        return self.of.standing.kernel.model_at(self.target.at).expression()
-
-    def text(self) -> str:
-        """Return it as a sentence."""
-        return self.of.explain(self.target)

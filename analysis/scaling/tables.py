@@ -135,7 +135,7 @@ def kernel_lines(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> li
         if kernel.is_open(metric.target.at) and not model.misfit:
             also = [text for text, behind in model.alternatives() if behind < OPEN]
             parts.append(f"as good: {', or '.join(also)}")
-        parts += standing.doubts(metric.target)
+        parts += standing.doubts()
         if kernel.advice():
             parts.append(kernel.advice())
         found = kernel.segmentation

@@ -209,7 +209,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         shown = arguments.top or MAX_LISTED
         for finding in findings[:shown]:
-            write_lines(*folded([finding.explain(study.target)]))
+            write_lines(*folded([finding.explain()]))
         if len(findings) > shown:
             write_lines(
                 f"{counted(len(findings) - shown, 'more kernel')} worse than expected; --json "

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.show.facts import UnequalWork
+from hindmost.analysis.show.phrases import on_one_run
 from hindmost.errors import DataError
 from hindmost.harness.runfile.time_left import NOTE, TimeUse, read_time_use
 from hindmost.processes import how_ended
 from hindmost.text import duration
 
-LOOK_EVERY_S = 1.0
+POLL_S = 1.0
 SILENT_S, DEAD_S = 10.0, 60.0
 """Notes come every second: from when on their absence is said, and nobody waits for another."""
 
@@ -53,17 +55,17 @@ class WatchedProgram:
         DataError
             Nothing is known of it.
         """
-        last = self.look()
+        last = self.time_use()
         while last.status is None and not self.is_dead():
             show(self.line(last))
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_S)
             use = read_time_use(self.folder)
             if use is None:  # converted, and the folder removed
                 return last
             last = use
         return last
 
-    def look(self) -> TimeUse:
+    def time_use(self) -> TimeUse:
         """Return what was noted last.
 
         Raises
@@ -83,7 +85,8 @@ class WatchedProgram:
         """Say how far the program is."""
         silent_s = time.time() - self.noted_s()
         silent = f" (no news for {duration(silent_s)})" if silent_s > SILENT_S else ""
-        return f"{self.name}: {use.progress()}{silent}"
+        last = last_rank(use)
+        return f"{self.name}: {use.progress()}{silent}{f'. {last}' if last else ''}"
 
     def ending(self, use: TimeUse) -> str:
         """Say how the program ended."""
@@ -94,6 +97,20 @@ class WatchedProgram:
             return f"{self.name} has ended; its run file says more."
         used = f" {use.ending()}" if use.limit_s is not None else ""
         return f"{self.name} {how_ended(use.status)} after {duration(use.at_s)}.{used}"
+
+
+def last_rank(use: TimeUse) -> str:
+    """Say which rank the others wait for, and whether that is in doubt; empty if none is known."""
+    if use.culprit is None:
+        return ""
+    fact = UnequalWork(
+        quantity="Unequal work",
+        culprit=use.culprit,
+        subject=f"rank {use.culprit.rank} (of {use.ranks} on the first node)",
+        ranks=use.ranks,
+        iterations=0,
+    )
+    return on_one_run(fact)[0].text
 
 
 def find_program(path: Path) -> WatchedProgram | None:

@@ -51,17 +51,19 @@ def watch_page(head: FeedHead) -> Page:
     merged = "Old frames are merged and keep the largest share."
     if ranks > head.columns:
         merged += f" {ranks:,} ranks share {head.columns} rows; each row shows its largest share."
+    ranks_drawn, *others = (
+        live_chart(content, heading, caption, numbers)
+        for content, heading, caption in zip(
+            contents(head, ()), HEADINGS, (merged, "", ""), strict=True
+        )
+    )
     parts: list[Part] = [
         PROGRESS,
         controls_of(head.periods_s, head.metrics),
+        ranks_drawn,
         Heading("Slowest ranks (stragglers)"),
         Widget(html=rendered(TEMPLATE, "stragglers")),
-        *(
-            live_chart(content, heading, caption, numbers)
-            for content, heading, caption in zip(
-                contents(head, ()), HEADINGS, (merged, "", ""), strict=True
-            )
-        ),
+        *others,
         NEWS,
     ]
     where = head.host if hosts == 1 else f"{hosts} hosts"

@@ -437,8 +437,8 @@ def advise(
             if one.left_out:
                 raise DataError(one.left_out[0])
     else:
-        last = [(program_of(each[-1]), len(set(each[-1].hosts))) for each in runs]
-        network = network_of(machine, last)
+        shown = [(program_of(run), len(set(run.hosts))) for each in runs for run in each[::-1]]
+        network = network_of(machine, shown, scale.ranks)
         sides = (
             predict_at_scale(runs[0], scale, without, machine, executor, network),
             predict_at_scale(runs[1], scale, asked, machine, executor, network),

@@ -12,6 +12,7 @@ import numpy as np
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
     EVENTS_PER_S,
+    LIKE_OTHERS,
     Outcome,
     left_out,
     of_solver,
@@ -294,7 +295,7 @@ def scale_runs(
         nodes, halos = ranks_per_node(run, scale)[1], grid_of(work, scale)[1]
         basis = (
             *(model.basis, network.basis, nodes, halos),
-            left_out(run, "as long as those next to them"),
+            left_out(run, LIKE_OTHERS),
         )
         here = []
         on_target = partial(
@@ -306,7 +307,7 @@ def scale_runs(
             replicas=replicas,
             seed=number,
         )
-        targets = targets_of(run, work, model, scale)
+        targets = targets_of(run, work, model, network, scale)
         for results in (executor or ThisProcess()).map(on_target, targets):
             here += [
                 simulated(run, named, result.doubted(*work.program.doubt), work, basis, number)
@@ -342,8 +343,8 @@ def scaled(
     works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
-    last = next(iter(works.values()))[-1]
-    network = network or network_of(machine, [(last.program, np.unique(last.node).size)])
+    shown = [(each.program, np.unique(each.node).size) for each in next(iter(works.values()))]
+    network = network or network_of(machine, shown[::-1], scale.ranks)
     every = [
         scale_runs(runs, works[solver], scale, named, network, executor)
         for solver, named in by_solver.items()

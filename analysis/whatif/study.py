@@ -33,7 +33,7 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.injected import FEWEST_ALIKE
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.path import RankOnPath
-from hindmost.models.simulation.program import Program, recorded_program
+from hindmost.models.simulation.program import Program, recorded_program, without_unknown
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.output import announce_work
@@ -49,6 +49,8 @@ WIDEST = 10.0
 """The factor between a time and an end of its interval, from which on there is no interval."""
 MAX_LEFT_OUT = 0.25
 """Share of the iterations of which a replay may not know who waits for whom."""
+LIKE_OTHERS = "as long as those next to them"
+"""What iterations take that are not replayed, where the others stand for them."""
 PARTS, FEWEST_IN_PART = 20, 5
 """Parts of the solve whose times are compared: as many as that, of as many bodies."""
 PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
@@ -199,7 +201,7 @@ def replay(
         )
     scatter = length_scatter(run, named.change)
     assumed = tuple(assumptions(run, named.change, result, byte_share is not None, program))
-    missing = left_out(run, "as long as recorded")
+    missing = left_out(run, LIKE_OTHERS if run.summed else "as long as recorded")
     interval, more = None, []
     if named.words and scatter <= np.log(WIDEST):
         wider = float(np.exp(scatter)) * (1.0 + abs(miss))
@@ -365,13 +367,13 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
     unknown = np.count_nonzero(block.kind[:, 0] == UNKNOWN)
-    if unknown > MAX_LEFT_OUT * run.bodies:
+    if unknown > MAX_LEFT_OUT * run.bodies and not run.summed:
         raise DataError(
             f"{run.path}: who waits for whom is not known in {unknown:,} of {run.bodies:,} "
             f"iterations, because {why_not}. A replay leaves out at most {percent(MAX_LEFT_OUT)}."
         )
     try:
-        return recorded_program(
+        program = recorded_program(
             run.starts,
             block,
             run.position,
@@ -385,6 +387,7 @@ def program_of(run: Run) -> Program:
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error
+    return without_unknown(program) if run.summed else program
 
 
 def left_out(run: Run, how: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.attach.background import Background
-from hindmost.harness.attach.pairs import BORDER, BY_PROGRAM, PAGE_BYTES, PAIRS, PairsPage
+from hindmost.harness.attach.pairs import BORDER, BY_PROGRAM, PAIRS, PairsPage, map_new_pages
 from hindmost.harness.attach.watch import ContextsSoFar
 from hindmost.harness.loops.choice import ENOUGH
 from hindmost.harness.loops.online import OnlineLoops
@@ -144,10 +144,7 @@ class NodeBorders:
             self._looking = Background(self._look)
 
     def _look(self) -> None:
-        for path in self._folder.iterdir():
-            is_new = path.name.isdecimal() and int(path.name) not in self._pages
-            if is_new and path.stat().st_size == PAGE_BYTES:
-                self._pages[int(path.name)] = PairsPage(path)
+        map_new_pages(self._folder, self._pages)
         for rank, page in self._pages.items():
             if not page["asks"]:
                 continue

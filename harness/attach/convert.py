@@ -23,6 +23,7 @@ from hindmost.harness.attach.header import KIND, origins_of
 from hindmost.harness.attach.iterations import UnsureError
 from hindmost.harness.attach.missing_marks import (
     calls_listed,
+    calls_to_mark,
     why_no_loop,
     why_nothing,
 )
@@ -140,7 +141,7 @@ def convert(
             try:
                 files += conversion.write(number, group)
             except UnsureError as error:
-                why = " ".join((str(error), calls_listed(program), how_to_choose(folder)))
+                why = " ".join((str(error), calls_listed(program), how_to_choose(program)))
                 on_root(everybody, partial(note_unusable, folder, why))
                 raise DataError(f"{folder.name}: {why}") from error
         why_whole = on_root(everybody, partial(why_whole_program, files))
@@ -149,7 +150,7 @@ def convert(
                 f"{folder.name}: {why_whole} Its run file has the whole program as one iteration."
             )
         if why_whole and calls_listed(program):
-            why = f"{calls_listed(program)} {how_to_choose(folder)}"
+            why = f"{calls_listed(program)} {how_to_choose(program)}"
             report(f"{folder.name}: {why}")
             on_root(everybody, partial(note_unusable, folder, why))
         else:
@@ -169,11 +170,12 @@ def said(line: ProgressLine, report: Report, sentence: str) -> None:
     report(sentence)
 
 
-def how_to_choose(folder: Path) -> str:
+def how_to_choose(program: RawProgram) -> str:
     """Say how the iterations of a program are chosen whose calls are all recorded."""
+    folder, call = program.folder, next(iter(calls_to_mark(program)), "LOOP")
     return (
-        "Its records are kept. Choose a loop or a call: hindmost attach --convert "
-        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at LOOP|CALL[:N]."
+        "Its records are kept. Choose a loop or a call, as in: hindmost attach --convert "
+        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at {call}"
     )
 
 

@@ -19,7 +19,7 @@ HEAD = np.dtype(
         (name, "<i8")
         for name in (
             *("pid", "pairs", "marks", "context", "left_out"),
-            *("end_ns", "must_stop", "asks", "borders"),
+            *("end_ns", "must_stop", "asks", "borders", "in_mpi_ns", "last_end_ns"),
         )
     ]
     + [("handler", "<i8", SIGNALS)]
@@ -84,3 +84,11 @@ class PairsPage:
         """Return the marks of iterations from a number on, as far as the ring still has them."""
         made = self["marks"]
         return np.asarray(self.mark[np.arange(max(seen, made - MARKS), made) % MARKS])
+
+
+def map_new_pages(folder: Path, pages: dict[int, PairsPage]) -> None:
+    """Add the pages of the ranks in a folder that are not among those by rank."""
+    for path in folder.iterdir():
+        is_new = path.name.isdecimal() and int(path.name) not in pages
+        if is_new and path.stat().st_size == PAGE_BYTES:
+            pages[int(path.name)] = PairsPage(path)

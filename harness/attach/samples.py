@@ -58,6 +58,8 @@ RUNTIME = re.compile(r"^(?:\w+ )?(?:__kmpc?_|kmp_|gomp_|GOMP_)\w")
 SPREADS, LONGER, MAX_SLOW = 6.0, 0.05, 0.05
 """Slow iterations are so many quartile distances, and by so much, above the median; no more than
 this share of all are."""
+OUTLINED = ".omp_outlined."
+"""Begin of the names that clang gives to regions."""
 COPIES = re.compile(
     r"\.(_omp_fn\.\d+|constprop\.\d+|isra\.\d+|part\.\d+|cold|lto_priv\.\d+|localalias)(?=\.|$)"
 )
@@ -212,15 +214,17 @@ def samples_of(
     named = names.of(contexts, used)
     kind = np.array([each[1] for each in named], np.uint8)[stack]
     kind[(pairs["flags"][pair_of] & DURING_MPI) > 0] = SampleKind.MPI
-    kind[(pairs["flags"][pair_of] & BLOCKED) > 0] = SampleKind.BLOCKED
+    blocked = (pairs["flags"][pair_of] & BLOCKED) > 0
+    kept = ~(blocked & (kind == SampleKind.OPENMP))  # it waits for other threads of its own
+    kind[blocked] = SampleKind.BLOCKED
     return RankSamples(
         period_s=sampler.period_ns * NS if sampler.mechanism != "none" else 0.0,
-        thread=thread_of,
-        context=numbers[before].astype(np.int64) if numbers.size else before * 0,
-        stack=stack.astype(np.int64),
-        count=count,
-        kind=kind,
-        part=part_of.astype(np.uint8),
+        thread=thread_of[kept],
+        context=(numbers[before].astype(np.int64) if numbers.size else before * 0)[kept],
+        stack=stack.astype(np.int64)[kept],
+        count=count[kept],
+        kind=kind[kept],
+        part=part_of.astype(np.uint8)[kept],
         slow=int(slow.sum()),
         stacks=tuple(each[0] for each in named),
         threads=np.array(list(threads), np.int64),
@@ -290,6 +294,7 @@ class StackNames:
     """The functions and lines of addresses, each looked up once for all ranks of this process."""
 
     _known: dict[Module, dict[int, tuple[CodePlace, ...]]] = field(default_factory=dict)
+    _of_regions: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(
         self, contexts: CallContexts, chains: NDArray[np.int64]
@@ -304,7 +309,22 @@ class StackNames:
         frames = sorted({int(at) for each in chains for at in contexts.chain(int(each))})
         named = self._named(contexts, frames)
         modules = [Path(each.path).name for each in contexts.modules]
-        return [self._stack(contexts, int(each), named, modules) for each in chains]
+        found = [self._stack(contexts, int(each), named, modules) for each in chains]
+        for stack, _ in found:  # the thread that forks the others knows the function
+            for place in stack.places[: stack.region]:
+                if place.function.startswith(OUTLINED) and stack.region < len(stack.places):
+                    caller = stack.places[stack.region].function
+                    self._of_regions[place.function, place.file] = caller
+        return [(self._with_regions(stack), kind) for stack, kind in found]
+
+    def _with_regions(self, stack: CodeStack) -> CodeStack:
+        """Return a stack in which the parts of OpenMP regions have the names of their functions."""
+        known = self._of_regions
+        places = (
+            place._replace(function=known.get((place.function, place.file), place.function))
+            for place in stack.places
+        )
+        return stack._replace(places=tuple(places))
 
     def standing(self, contexts: CallContexts, chain: int) -> str:
         """Say what a thread does in a chain; empty if no function of the program is in it."""

@@ -19,6 +19,7 @@ from hindmost.harness.attach.limit import (
     last_time_use,
 )
 from hindmost.harness.attach.pairs import Handler, PairsPage
+from hindmost.harness.attach.rank_work import RankWork
 from hindmost.harness.attach.watch import NS, LoopIterations, LoopWatcher
 from hindmost.harness.runfile.time_left import (
     NOTE,
@@ -50,7 +51,8 @@ class ProgramWatch:
 
     Parameters
     ----------
-    page : PairsPage
+    pages : Path
+        Folder of the pages of the ranks.
     request : StopRequest or None
     say : callable
         Tells the person a line.
@@ -62,14 +64,16 @@ class ProgramWatch:
 
     def __init__(
         self,
-        page: PairsPage,
+        pages: Path,
         request: StopRequest | None,
         say: Callable[[str], None],
         raw_file: Callable[[], Path | None],
         out: Path,
     ) -> None:
-        self.page, self.request, self._say, self._raw_file = page, request, say, raw_file
-        self._watcher = LoopWatcher(page)
+        self.page = PairsPage(pages / "0")
+        self.request, self._say, self._raw_file = request, say, raw_file
+        self._watcher = LoopWatcher(self.page)
+        self._pages, self._work = pages, RankWork(pages)
         self._failure = ""
         self._out = out
         self._folder: Path | None = None
@@ -127,8 +131,10 @@ class ProgramWatch:
             self._last_run = None
         if self.page["pid"] and self._watcher.poll():
             self._band, self._stride, self._is_announced = [], 1, False
+            self._work = RankWork(self._pages)
         if self._iterations is None:
             return
+        self._work.poll(self._iterations.count)
         if not self._is_announced and not self._is_learning:
             self._is_announced = True
             if self._limit is not None:
@@ -307,6 +313,8 @@ class ProgramWatch:
             iterations=iterations.count,
             level_s=level_s,
             bound_s=iterations.next.bound_s(),
+            culprit=self._work.culprit(),
+            ranks=self._work.ranks,
             checkpoint_s=checkpoint_s,
             checkpoints=tuple(
                 CheckpointWritten(

@@ -269,23 +269,18 @@ def assembled(
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
         events=of_all,
         events_left_out=events.why_not if recording.mpi_seen else "MPI calls were not seen",
+        summed=summed if summed.any() else None,
         **known,
     )
     return with_detours(found, recording, begin, end) if recording.injecting else found
 
 
 def summed_bodies(begin: NDArray[np.int64], records: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Tell of the calls of which bodies only sums are there, shape (body,).
-
-    Messages are matched by their order: of a rank that sends or receives some, all that follow the
-    first such body are of no use for that.
-    """
+    """Tell of the calls of which bodies only sums are there, shape (body,)."""
     folded = records["begin_ns"][records["what"] == FOLDED]
     body = np.searchsorted(begin, folded, side="right") - 1
     found = np.zeros(begin.size, np.bool_)
     found[body[body >= 0]] = True
-    if folded.size and (records["phase"][records["what"] < 0] == HALO).any():
-        np.logical_or.accumulate(found, out=found)
     return found
 
 

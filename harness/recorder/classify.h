@@ -36,7 +36,6 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     idle_record = state->seen, idle_end_ns = end_ns;
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
-  mpi_depth--;
   last_call = open_call;
   open_call = open_partner = -1;
   if (call_hooks.after_call) call_hooks.after_call(begin_ns, end_ns, call, flags);
@@ -53,17 +52,17 @@ static inline __attribute__((always_inline)) enum caller enter(enum call call) {
     __atomic_store_n(&calls_passed[call], before + 1, __ATOMIC_RELAXED);
     return NOBODY;
   }
-  if (mpi_depth) return NOBODY;
+  if (is_nested((const uint64_t *)__builtin_frame_address(0))) return NOBODY;
   if (own_session != session) {
     enter_of_thread((const uint64_t *)__builtin_frame_address(0));
-    mpi_depth++;
+    BEGIN_OUTER_CALL;
     return OTHER_THREAD;
   }
   if (injection.at_calls) take_detour();
   NOTE_CONTEXT;
   open_call = (int)call;
   if (call_hooks.before_call) call_hooks.before_call();
-  mpi_depth++;
+  BEGIN_OUTER_CALL;
   return RECORDED;
 }
 
@@ -72,7 +71,10 @@ static inline int64_t time_for(enum caller caller) {
   return caller == RECORDED ? now() : caller == OTHER_THREAD ? system_now() + clock_shift_ns : 0;
 }
 
-static __attribute__((noinline)) void leave_of_thread(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase) {
-  mpi_depth--;
-  finish_of_thread(begin_ns, end_ns, call, phase);
+/* The end of a call, in its wrapper. */
+static inline __attribute__((always_inline)) void leave(enum caller caller, int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
+                                                        int count) {
+  if (caller == NOBODY || !end_outer_call()) return;
+  if (caller == RECORDED) finish(begin_ns, end_ns, call, phase, flags, count);
+  else finish_of_thread(begin_ns, end_ns, call, phase);
 }

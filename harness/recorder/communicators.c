@@ -116,11 +116,57 @@ static int own_rank(MPI_Comm c) {
   return rank;
 }
 
-/* Numbers a communicator after its parent, and which of its children it is. */
-static void number_communicator(MPI_Comm parent, MPI_Comm child) {
-  struct communicator *from = communicator_of(parent), *made;
-  uint32_t place = from ? __atomic_add_fetch(&from->children, 1, __ATOMIC_RELAXED) : 0;
-  if (child != MPI_COMM_NULL && (made = communicator_of(child)) && from) made->number = (uint16_t)(mixed(from->number, place) >> 48 | 1);
+/* The number of a communicator after its parent, and which of its children it is. */
+static uint16_t next_number(MPI_Comm parent) {
+  struct communicator *from = communicator_of(parent);
+  return from ? (uint16_t)(mixed(from->number, __atomic_add_fetch(&from->children, 1, __ATOMIC_RELAXED)) >> 48 | 1) : 0;
+}
+
+static void number_communicator(MPI_Comm c, uint16_t number) {
+  struct communicator *made = c == MPI_COMM_NULL ? NULL : communicator_of(c);
+  if (made) made->number = number;
+}
+
+/* The ranks of a group in MPI_COMM_WORLD, in memory to be freed, NULL if there is none; frees the group. */
+static int *world_ranks(MPI_Group group, int *size) {
+  MPI_Group all;
+  int *ranks = NULL;
+  PMPI_Group_size(group, size);
+  if (!PMPI_Comm_group(MPI_COMM_WORLD, &all)) {
+    ranks = malloc(2 * (size_t)*size * sizeof *ranks + 1);
+    for (int i = 0; ranks && i < *size; i++) ranks[*size + i] = i;
+    if (ranks && PMPI_Group_translate_ranks(group, *size, ranks + *size, all, ranks)) free(ranks), ranks = NULL;
+    PMPI_Group_free(&all);
+  }
+  PMPI_Group_free(&group);
+  return ranks;
+}
+
+static uint64_t hash_of_group(MPI_Group group) {
+  uint64_t hash = 0;
+  int size, *ranks = world_ranks(group, &size);
+  for (int i = 0; ranks && i < size; i++) hash = mixed(hash, (uint64_t)ranks[i] + 1);
+  free(ranks);
+  return hash;
+}
+
+static int is_taken(uint16_t number) {
+  for (int i = 1; i < COMMUNICATORS; i++)
+    if (communicators[i].used && communicators[i].handle != MPI_COMM_NULL && communicators[i].number == number) return 1;
+  return 0;
+}
+
+/* Numbers a communicator that only its members create, alike on both sides if it has two: after who they are, and after those
+ * of the same members that are there already. */
+static void number_by_members(MPI_Comm c) {
+  MPI_Group group;
+  uint64_t hash = 0;
+  if (c == MPI_COMM_NULL) return;
+  if (!PMPI_Comm_group(c, &group)) hash += hash_of_group(group);
+  if (is_inter(c) && !PMPI_Comm_remote_group(c, &group)) hash += hash_of_group(group);
+  uint16_t number = (uint16_t)(mixed(hash, 1) >> 48 | 1);
+  for (int i = 0; i < COMMUNICATORS && is_taken(number); i++) number = (uint16_t)(number + 2);
+  number_communicator(c, number);
 }
 
 /* What is kept of a communicator that is freed. Its entry stays in use, so that those behind it are found. */
@@ -144,25 +190,16 @@ static __attribute__((noinline)) uint32_t message_in(struct communicator *entry,
   uint32_t rank = (uint32_t)other;
   if (entry != communicators) {
     if (!entry->size) {
-      MPI_Group theirs, all;
+      MPI_Group theirs;
       int size = 0;
       entry->size = -1;
-      if (is_inter(c) ? PMPI_Comm_remote_group(c, &theirs) : PMPI_Comm_group(c, &theirs))
-        return UNKNOWN_MESSAGE;
-      if (!PMPI_Comm_group(MPI_COMM_WORLD, &all)) {
-        PMPI_Group_size(theirs, &size);
-        int *ranks = malloc(2 * (size_t)size * sizeof *ranks), *found = ranks + size;
-        entry->world = malloc((size_t)size * sizeof *entry->world);
-        for (int i = 0; ranks && i < size; i++) ranks[i] = i;
-        if (ranks && entry->world && !PMPI_Group_translate_ranks(theirs, size, ranks, all, found)) {
-          entry->size = size;
-          for (int i = 0; i < size; i++)
-            entry->world[i] = (uint16_t)(found[i] < 0 || found[i] >= (int)NO_MESSAGE ? UNKNOWN_MESSAGE : (unsigned)found[i]);
-        }
-        free(ranks);
-        PMPI_Group_free(&all);
-      }
-      PMPI_Group_free(&theirs);
+      if (is_inter(c) ? PMPI_Comm_remote_group(c, &theirs) : PMPI_Comm_group(c, &theirs)) return UNKNOWN_MESSAGE;
+      int *ranks = world_ranks(theirs, &size);
+      entry->world = ranks ? malloc((size_t)size * sizeof *entry->world) : NULL;
+      for (int i = 0; entry->world && i < size; i++)
+        entry->world[i] = (uint16_t)(ranks[i] < 0 || ranks[i] >= (int)NO_MESSAGE ? UNKNOWN_MESSAGE : (unsigned)ranks[i]);
+      if (entry->world) entry->size = size;
+      free(ranks);
     }
     rank = other < entry->size ? entry->world[other] : UNKNOWN_MESSAGE;
   }

@@ -10,8 +10,8 @@ enum { FORGET = -1001 };
 enum relation { SAME_RANKS, SOME_RANKS, OTHER_RANKS };
 
 /* Communicators in which messages are sent: a number that is the same on all members, and their ranks in
- * MPI_COMM_WORLD. What creates one is collective over its parent, so the members count the same children.
- * Others, and those for which there is no room, have the number 0 of MPI_COMM_WORLD, the first entry. */
+ * MPI_COMM_WORLD. What creates one is collective over its parent, so the members count the same children; or over
+ * its own members, then they make the number. Those for which there is no room have the number 0 of MPI_COMM_WORLD, the first entry. */
 enum { COMMUNICATORS = 256 };
 static struct communicator {
   MPI_Comm handle;
@@ -27,7 +27,9 @@ static int is_inter(MPI_Comm c);
 static int own_rank(MPI_Comm c);
 static enum relation relation_of(MPI_Comm one, MPI_Comm other);
 static struct communicator *communicator_of(MPI_Comm c);
-static void number_communicator(MPI_Comm parent, MPI_Comm child);
+static uint16_t next_number(MPI_Comm parent);
+static void number_communicator(MPI_Comm c, uint16_t number);
+static void number_by_members(MPI_Comm c);
 static void forget_communicator(MPI_Comm c);
 static uint32_t message_in(struct communicator *entry, int other, int tag);
 static uint32_t message_elsewhere(MPI_Comm c, int other, int tag);

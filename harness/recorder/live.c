@@ -151,18 +151,18 @@ static void live_done(void) {
 static void live_test(void) {
   double begin_ns = live_cpu_ns();
   int done = 0;
-  mpi_depth++;
+  BEGIN_OUTER_CALL;
   int error = PMPI_Test(&live.request, &done, MPI_STATUS_IGNORE);
-  mpi_depth--;
+  outer_call = NULL;
   if (error) live.on = 0;
   else if (done) live_done();
   live.spent_ns += live_cpu_ns() - begin_ns;
 }
 
 static void live_wait(void) {
-  mpi_depth++;
+  BEGIN_OUTER_CALL;
   int error = PMPI_Wait(&live.request, MPI_STATUS_IGNORE);
-  mpi_depth--;
+  outer_call = NULL;
   if (error) live.on = 0;
   else live_done();
 }
@@ -220,9 +220,9 @@ static void live_start(int64_t iteration, int64_t t_ns, const double *totals_ns)
   live.frame_ns = live.window_ns = t_ns;
   live.frame_iteration = iteration;
   live.frame_norm = live.norm;
-  mpi_depth++;
+  BEGIN_OUTER_CALL;
   if (PMPI_Iallreduce(mine, &live.all, 1, live.type, live.op, live.comm, &live.request)) live.on = 0;
-  mpi_depth--;
+  outer_call = NULL;
   live.next = iteration + live.interval;
   live.test_at = iteration + live.patience;
   live.spent_ns += live_cpu_ns() - begin_ns;

@@ -87,8 +87,10 @@ static inline uint32_t border_at(const struct context_pair *pair) {
   return border;
 }
 
-static uint32_t note_pair(int64_t begin_ns, enum call call, int flags) {
+static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
   static uint32_t before;
+  pairs_page->in_mpi_ns += end_ns - begin_ns;
+  pairs_page->last_end_ns = end_ns;
   if (!record_contexts || flags & INCOMPLETE || is_poll(hindmost_call_classes[call])) return 0;
   uint32_t after = context_now, at = (before * 0x9E3779B1u ^ after * 0x85EBCA77u) >> 7;
   struct context_pair *pair;

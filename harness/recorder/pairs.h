@@ -31,6 +31,7 @@ static struct pairs_page {
   int64_t left_out;                   /* pairs that found no room */
   int64_t end_ns, must_stop;          /* from the watcher: when time is up (INT64_MAX: never), and whether the program is told */
   int64_t asks, borders;              /* asks: for borders; borders: how often the watcher has written them */
+  int64_t in_mpi_ns, last_end_ns;     /* time in calls so far, and when the last one ended */
   int64_t handler[SIGNALS];           /* by number of the signal */
   struct context_pair pair[PAIRS];
   struct iteration_mark mark[ITERATION_MARKS];
@@ -57,6 +58,6 @@ static void begin_pairs(void);
 static void note_iteration(int64_t t, int64_t number);
 
 /* After each recorded call, where there is a page; returns the border that it is, 0 if none. */
-static uint32_t note_pair(int64_t begin_ns, enum call call, int flags);
+static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
 int hindmost_should_stop(void);
 double hindmost_time_left(void);

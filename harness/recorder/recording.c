@@ -96,7 +96,8 @@ static void clear_session(void) {
   lock_tables();
   forget_peers();
   unlock_tables();
-  halo_depth = mpi_depth = 0;
+  halo_depth = 0;
+  outer_call = NULL;
   solving = inner_depth = depth_outside = in_monitors = 0;
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
   for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
@@ -212,6 +213,5 @@ double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t coun
   records = kept;
   record_contexts = contexts;
   *state = before;
-  mpi_depth = 0;
   return cost;
 }

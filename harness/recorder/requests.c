@@ -37,8 +37,14 @@ static struct request *request_started(MPI_Request request, enum request_kind ki
   r->message = r->active > 0 && r->message != message ? UNKNOWN_MESSAGE : message;
   r->sends = 0;
   r->wild = 0;
+  r->bytes = 0;
   count_start(r);
   return r;
+}
+
+/* A communicator is known when its request completes. */
+static void request_creates(struct request *r, MPI_Comm *created, uint16_t number) {
+  if (r) r->created = created, r->message = number;
 }
 
 /* Stores a persistent request that is not yet started; for a send, with destination and bytes. */
@@ -115,6 +121,7 @@ static int requests_completed(const int places[], int room, int64_t done, const 
       collectives_active--;
       if (r->active == 1 && r->serial > newest) newest = r->serial;
     }
+    if (r->kind == COLLECTIVE_REQUEST && r->created) number_communicator(*r->created, (uint16_t)r->message);
     if (--r->active == 0 && !r->persistent) atomic_store_explicit(&r->key, 0, memory_order_release);
   }
   if (newest && newest > collectives_started - collectives_active) *late = 1;

@@ -25,7 +25,10 @@ static struct request {
   int16_t wild;          /* of a receive with a wildcard: 1 + the place of its communicator in communicators.h; else 0 */
   uint16_t wild_uses;    /* of that entry when the receive was posted: its communicator may be freed meanwhile */
   uint32_t message;      /* of an exchange: see communicators.h */
-  int64_t bytes;         /* of a persistent send */
+  union {
+    int64_t bytes;       /* of a persistent send */
+    MPI_Comm *created;   /* of a collective that makes a communicator, whose number is the message; else NULL */
+  };
   int64_t serial;        /* of a collective: its number in the order of starts */
 } requests[REQUEST_PLACES];
 static _Atomic uint8_t request_reach[REQUEST_PLACES]; /* by hash: behind so many slots nothing was ever stored */
@@ -58,6 +61,7 @@ static inline void count_start(struct request *r) {
 static struct request *request_started(MPI_Request request, enum request_kind kind, int flags, uint32_t message);
 static struct request *request_prepared(MPI_Request request, enum request_kind kind, int flags, int peer, int64_t bytes,
                                         uint32_t message);
+static void request_creates(struct request *r, MPI_Comm *created, uint16_t number);
 static void request_freed(MPI_Request request);
 static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, int places[], int *unknown,
                                     int *self_only, int *wild);

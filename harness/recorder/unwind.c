@@ -1,6 +1,8 @@
 #include "unwind.h"
 
 #include <string.h>
+#include <unwind.h>
+
 #ifdef __x86_64__
 
 enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16, REMEMBERED = 16 };
@@ -263,3 +265,22 @@ static struct rule rule_by_table(const uint8_t *table, uint64_t address, uint64_
 }
 
 #endif
+
+struct sought_call {
+  uint64_t frame, address;
+  int is_there;
+};
+
+/* The first frame above is that of its caller. */
+static _Unwind_Reason_Code compare_frame(struct _Unwind_Context *context, void *given) {
+  struct sought_call *sought = given;
+  if (_Unwind_GetCFA(context) <= sought->frame) return _URC_NO_REASON;
+  sought->is_there = _Unwind_GetIP(context) == sought->address;
+  return _URC_END_OF_STACK;
+}
+
+static __attribute__((noinline)) int returns_through(const uint64_t *frame, uint64_t address) {
+  struct sought_call sought = {(uint64_t)frame, address, 1};
+  _Unwind_Backtrace(compare_frame, &sought);
+  return sought.is_there;
+}

@@ -24,3 +24,7 @@ static struct rule find_rule(uint64_t address, uint64_t *function, uint64_t *byt
 /* The same by the table of its module that the linker made (.eh_frame_hdr): for a signal's handler, which must not wait for
  * a lock of libgcc's. */
 static struct rule rule_by_table(const uint8_t *table, uint64_t address, uint64_t *function, uint64_t *bytes);
+
+/* Whether the calls that this thread is in go through the one whose frame lies there and that returns to this address; so, too,
+ * where that cannot be seen. */
+static int returns_through(const uint64_t *frame, uint64_t address);

@@ -37,8 +37,7 @@
       after;                                                                                \
       unlock_tables();                                                                      \
     }                                                                                       \
-    if (recorded) finish(begin_ns, end_ns, called, phase, flags, count);                    \
-    if (caller == OTHER_THREAD) leave_of_thread(begin_ns, end_ns, called, phase);           \
+    leave(caller, begin_ns, end_ns, called, phase, flags, count);                           \
     return error;                                                                           \
   }
 #define NOTHING (void)0
@@ -208,11 +207,15 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define COMM_CREATE_(name, arguments)                                                                       \
   AROUND(name, arguments,                                                                                   \
          (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
-         number_communicator(c, *d), WAIT)
+         number_communicator(*d, next_number(c)), WAIT)
+#define INTERCOMM_CREATE_(name, arguments)                                                                  \
+  AROUND(name, arguments,                                                                                   \
+         (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
+         number_by_members(*d), WAIT)
 #define COLLECTIVE_TO_ROOT_(name, arguments) ROOTED(name, arguments, root)
 #define COLLECTIVE_FROM_ROOT_(name, arguments) ROOTED(name, arguments, root)
 #define SCAN_(name, arguments) COLLECTIVE_(name, arguments)
-#define GROUP_COLLECTIVE_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, WAIT)
+#define GROUP_COLLECTIVE_(name, arguments) AROUND(name, arguments, flags = PART, number_by_members(*d), WAIT)
 #define WIN_FENCE_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
 #define WIN_FREE_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
 #define COMM_FREE_(name, arguments) \
@@ -220,6 +223,10 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define ICOLLECTIVE_(name, arguments)                    \
   AROUND(name, arguments, flags = flags_of(recorded, c), \
          (request_started(*q, COLLECTIVE_REQUEST, flags, 0), count = 1), POST)
+
+#define COMM_IDUP_(name, arguments)                                                                               \
+  AROUND(name, arguments, flags = flags_of(recorded, c),                                                           \
+         (request_creates(request_started(*q, COLLECTIVE_REQUEST, flags, 0), d, next_number(c)), count = 1), POST)
 
 /* With a root: the one rank whose start this rank needs, itself for nobody; or all, then no GROUP. */
 static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, int *flags) {
@@ -304,15 +311,14 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MAX_COMPLETED ? M
     count += requests_completed(places, room, complete, which, &late, recorded ? messages : NULL, &received,             \
                                 ignored ? NULL : z);                                                                     \
     unlock_tables();                                                                                                     \
+    int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | self_only;                                         \
     if (recorded) {                                                                                                      \
       state->unknown_requests += unknown;                                                                                \
-      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | self_only;                                       \
       if (phase == HALO && complete > 0 && !count && !unknown)                                                           \
         count = number > room ? 0 : of_message(1, received ? messages[0] : NO_MESSAGE, &flags);                          \
       for (int further = 1; further < received; further++) keep_further(begin_ns, called, messages[further], self_only); \
-      finish(begin_ns, end_ns, called, phase, flags, count);                                                             \
     }                                                                                                                    \
-    if (caller == OTHER_THREAD) leave_of_thread(begin_ns, end_ns, called, phase);                                        \
+    leave(caller, begin_ns, end_ns, called, phase, flags, count);                                                        \
     return error;                                                                                                        \
   }
 #define FEW 16

@@ -172,8 +172,9 @@ class RankEvents:
 BY_BODY = (
     *("start", "duration", "phase_duration", "position", "kind"),
     *("residual_norm", "instructions", "cycles", "work_amount", "activity_duration", "injected"),
+    "summed",
 )
-"""The arrays of `RankBodies` that have a row for each body; those of the second line may lack."""
+"""The arrays of `RankBodies` that have a row for each body; those after the first line may lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +214,8 @@ class RankBodies:
         Time in injected detours, also a phase; None if no rank was to have any.
     injected_outside_s : float
         The same before the first body, after the last, and in restarts.
+    summed : bool array, shape (body,), or None
+        Bodies of whose calls only sums are there; None if there are none.
     """
 
     start: NDArray[np.float64]
@@ -235,6 +238,7 @@ class RankBodies:
     activities: tuple[str, ...] = ()
     injected: NDArray[np.float64] | None = None
     injected_outside_s: float = 0.0
+    summed: NDArray[np.bool_] | None = None
 
     def first(self, bodies: int) -> RankBodies:
         """Return the first bodies only; later ones become part of the lead-out."""

@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from hindmost.errors import DataError
 from hindmost.files import read_text
+from hindmost.models.ranks.culprit import Culprit
 from hindmost.parsing import parse_json
 from hindmost.records import from_document
 from hindmost.text import counted, duration, percent, seconds
@@ -153,6 +154,10 @@ class TimeUse:
         What is kept free for its end.
     lag_by, end_by : str
         Where these two are from.
+    culprit : Culprit or None
+        The rank that the others wait for so far.
+    ranks : int
+        Ranks among which it is: those of the first node.
     checkpoint_s : float
         What the next checkpoint may take; 0 if none was seen.
     checkpoints : tuple of CheckpointWritten
@@ -183,6 +188,8 @@ class TimeUse:
     end_s: Amount = 0.0
     lag_by: str = ""
     end_by: str = ""
+    culprit: Culprit | None = None
+    ranks: Count = 0
     checkpoint_s: Amount = 0.0
     checkpoints: tuple[CheckpointWritten, ...] = ()
     band: tuple[BandPoint, ...] = ()
@@ -295,7 +302,10 @@ def read_time_use(folder: Path) -> TimeUse | None:
 def time_use_to_keep(folder: Path) -> TimeUse | None:
     """Read the note of a program that has ended, for its run file; None if there is none."""
     use = read_time_use(folder)
-    if use is None or use.status is None:
+    if use is None:
+        return None
+    use = replace(use, culprit=None, ranks=0)  # the run file says who that is, of all ranks
+    if use.status is None:
         return use
     after_s = time.time() - use.began_utc_s - use.at_s
     is_in_job = 0.0 <= after_s <= MAX_CONVERSION_S

@@ -404,14 +404,13 @@ def run_watched(
 ) -> Ended:
     """Run the program and watch it; tell it to stop before its time is up, if that is asked for."""
     from hindmost.harness.attach.borders import NodeBorders
-    from hindmost.harness.attach.pairs import PairsPage
     from hindmost.harness.attach.stop import POLL_S, ProgramWatch
 
     def raw_file() -> Path | None:
         processes = read_outcome(told).processes
         return processes[0].folder / FIRST_NODE if processes else None
 
-    watch = ProgramWatch(PairsPage(pages / "0"), request, warn, raw_file, arguments.out)
+    watch = ProgramWatch(pages, request, warn, raw_file, arguments.out)
     borders = NodeBorders(pages, raw_file)
 
     def poll() -> None:

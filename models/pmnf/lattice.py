@@ -60,6 +60,9 @@ def average_over_lattice(
     ends = np.empty((2, *predicted.shape))
     for kernel, constant in enumerate(models.hypotheses.constant):
         y, weight = models.observations.values[kernel], models.hypotheses.weights[kernel]
+        if not y.any():
+            ends[:, kernel] = 0.0
+            continue
         parts = components(y, weight, here / scale, there / scale, prior, len(own), constant)
         ends[:, kernel] = mixture_interval(parts, y, weight, gamma, level)
     # The average over all terms may differ from the best one, which must lie in its interval.

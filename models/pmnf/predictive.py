@@ -63,8 +63,6 @@ def mixture_interval(
     share, centre, error, leverage, freedom = (
         np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Component)
     )
-    if not np.isfinite(share.max()):  # nothing but zeros
-        return np.zeros((2, centre.shape[1]))
     kept = share > share.max() + np.log(LEAST_SHARE)
     # What a point of the noise model's variance f^(2 gamma) weighs.
     base = (weight * np.abs(y) ** (2.0 * gamma)).mean()

@@ -62,7 +62,7 @@ PARTS = ("no network", "undisturbed", *QUIET)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkFactor:
-    """The undisturbed work of a rank on the target, over the recorded one.
+    """What is on the target, over the recorded one; of a rank, its undisturbed work.
 
     Attributes
     ----------
@@ -82,12 +82,15 @@ class Target:
     ----------
     placement : Placement
     work : WorkFactor
+    messages : WorkFactor
+        The same of what a message costs.
     halo_bytes : float
         Size of a message between neighbours.
     """
 
     placement: Placement
     work: WorkFactor = WorkFactor()
+    messages: WorkFactor = WorkFactor()
     halo_bytes: float = 0.0
 
 
@@ -285,23 +288,23 @@ def simulate_solves(
     level = Scenario(level="typical", byte_share=0.0)
     walked = walk(program, Change(), level)
     outside_s = walked.total_s - walked.iterating_s
-    scenarios = [
-        scenarios_of(
-            change,
-            target,
-            work,
+
+    def costs_of(change: Change) -> CostScenarios:
+        typical, low, high = (
             costs_on(
                 program.costs,
                 recorded,
                 target.placement,
                 network,
-                network.changed(change.latency, change.more_latency_s, change.bandwidth),
+                network.changed(each * change.latency, change.more_latency_s, change.bandwidth),
                 recorded_bytes=halo_bytes,
                 target_bytes=target.halo_bytes,
-            ),
+            )
+            for each in (target.messages.typical, target.messages.low, target.messages.high)
         )
-        for change in changes
-    ]
+        return CostScenarios(typical=typical.typical, alone=low.alone, low=low.low, high=high.high)
+
+    scenarios = [scenarios_of(change, target, work, costs_of(change)) for change in changes]
     names = list(scenarios[0])
     every = [case for each in scenarios for case in each.values()]
     often = target.work.typical

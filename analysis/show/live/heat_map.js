@@ -83,6 +83,7 @@ class HeatMap extends Chart {
   }
   follow([first, last]) { // the iterations of which a timeline shows the events
     this.followed = [first, last];
+    this.figure.dataset.followed = JSON.stringify(this.followed);
     this.draw();
   }
   /* What was found: arrows at its ranks, small triangles over its iterations, and words. */

@@ -124,7 +124,9 @@ def segment_by_paper(
             penalties=one_term,
         )
         rss = np.exp(found.criterion[:, 0] / WINDOW) * WINDOW  # weights of the search sum to 1
-        errors[:, first] = np.sqrt(rss) / np.abs(values[:, part].mean(axis=1))
+        level = np.where(rss > 0.0, np.abs(values[:, part].mean(axis=1)), 1.0)
+        with np.errstate(divide="ignore"):  # values around 0 have an infinite error
+            errors[:, first] = np.sqrt(rss) / level
     return PaperSegmentations(points=points, errors=errors, segmented=is_segmented(errors))
 
 

@@ -17,6 +17,7 @@ from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind, from_kernels
 from hindmost.models.pmnf.observations import LEAST_POINTS, observe
 from hindmost.models.pmnf.several.averaging import average_over_hypotheses
+from hindmost.models.pmnf.several.restricted import restricted_likelihood
 from hindmost.models.pmnf.several.search import search
 from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, searched_columns, tabulate
 
@@ -63,8 +64,7 @@ def fit_parameters(
     chosen = with_steeper_falls(search_space(space))
     points = np.asarray(points, np.float64)
     check_design(points, parameters)
-    find_paper = partial(search_products, space=with_steeper_falls(PAPER))
-    pool = partial(from_kernels, find=find_paper, most=MOST_ASKED)
+    pool = partial(from_kernels, likelihood_of=of_products, most=MOST_ASKED)
     observations = observe(points, values, noise, pool=pool)
 
     def find(there: NDArray[np.bool_], kernels: NDArray[np.intp]) -> Hypotheses:
@@ -122,6 +122,18 @@ def search_products(
         penalties=joint_penalties(count, len(space.exponents), parameters),
         falls=powers[:, 0] < 0.0,
     )
+
+
+def of_products(
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    points: NDArray[np.float64],
+    kind: NoiseKind,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the likelihood of the best sum of products of each kernel, as `noise.Likelihood`."""
+    space = with_steeper_falls(PAPER)
+    found = search_products(values, shares, points, kind, space)
+    return restricted_likelihood(found, values, points, space)
 
 
 def fit_part(

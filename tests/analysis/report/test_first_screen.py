@@ -232,7 +232,7 @@ def test_runs_an_experiment_and_nights_share_a_page(
     assert "% of the time is work" in said
     assert "1 slowdown confirmed in 1 case (fail)." in said
     assert re.search(r"% slower \(10\.0 s -> 12\.0 s\) since 2026-02-23\. 1 slowdown", said)
-    assert re.search(r"grow 8x to p = 2048 \(90 % interval \S+x to \S+x\)", said)
+    assert re.search(r"grow 8.00x to p = 2048 \(90 % interval \S+x to \S+x\)", said)
     assert "scaling.csv: all kernels could be modelled" in said
     assert re.search(r"The newest result is \d+ days old", said)
     order = ["Runs: ", "Nightly results: ", "scaling.csv: "]

@@ -101,7 +101,7 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     assert model["change"] == [512.0, 768.0]
     assert model["segments"][1]["expression"] is None
     (kernel,) = study.metrics[0].at_target(study.metrics[0].order)
-    assert kernel.doubts(study.target) == []
+    assert kernel.doubts() == []
     assert "only 2 points from 768 to 1024: no model" in "".join(
         kernel_lines(study.metrics[0], [kernel])
     )
@@ -121,5 +121,5 @@ def test_a_kernel_that_falls_is_not_said_to_grow(tmp_path: Path) -> None:
     path = write_text(tmp_path / "e.txt", {"f": lambda p: 100.0 / p}, noise=0.01, repetitions=3)
     study = study_scaling(read_experiment(path))
     (standing,) = study.metrics[0].at_target(study.metrics[0].order)
-    said = grown_headline(standing, study.target)
+    said = grown_headline(standing)
     assert re.match(r"f is predicted to fall to 0\.2\d*x at p = 4096 \(90 % interval 0\.2", said)

@@ -13,7 +13,7 @@ import numpy as np
 from tests.analysis.browser import Browser
 
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.show.heat_map import heat_map
+from hindmost.analysis.show.heat_map import Callout, HeatMap, heat_map
 from hindmost.analysis.show.html_charts import colour_of, curve_data, live_chart
 from hindmost.analysis.show.html_maps import LOG_STEP, map_data, map_legend
 from hindmost.analysis.show.html_renderer import write_page
@@ -135,3 +135,30 @@ def test_a_phase_has_the_same_fill_in_every_chart_and_none_that_another_has() ->
     own = colours("assembly", "local", "output")
     assert len(set(own.values())) == 3
     assert own["local"] == every["local"]
+
+
+def many_ranks() -> HeatMap:
+    """Return a map of 97 ranks that says something of one of them, whose number is no tick."""
+    callout = Callout(text="rank 41 works twice as long", ranks=(41,), iterations=(9, 19))
+    return replace(heat_map(np.ones((40, 97)), title=""), callouts=(callout,))
+
+
+def test_what_was_found_is_drawn_at_its_rank_which_is_never_left_out(
+    tmp_path: Path, browser: Browser
+) -> None:
+    svg = drawn(live_chart(many_ranks(), "map", "", count(1), height=2), tmp_path, browser)
+    texts = dict(re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>(rank 41 works twice as long|41)<', svg))
+    assert sorted(texts.values()) == ["41", "rank 41 works twice as long"]
+    tick, label = sorted(map(float, texts))
+    assert label - tick < 30.0
+    triangles = re.findall(r'd="M[\d.]+ [\d.]+L[\d.]+ [\d.]+L[\d.]+ [\d.]+"', svg)
+    assert len(triangles) == 3  # the rank, and two iterations
+
+
+def test_first_points_lie_inside_the_axes() -> None:
+    for logarithmic in (False, True):
+        (line,) = chart(logarithmic=logarithmic).series
+        points = replace(chart(logarithmic=logarithmic), series=(replace(line, look="points"),))
+        data = curve_data(points)
+        low, high = data["x"]["limits"]
+        assert low < data["series"][0]["x"][0] < data["series"][0]["x"][-1] < high

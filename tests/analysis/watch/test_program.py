@@ -17,6 +17,7 @@ from hindmost.analysis.watch.program import DEAD_S
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.time_left import NOTE, TimeUse
+from hindmost.models.ranks.culprit import Culprit, Doubt
 from hindmost.output import strict_json
 from hindmost.records import to_document
 
@@ -48,10 +49,25 @@ def test_one_look_says_how_far_a_program_is(
     assert document["more"] == 315_050
 
 
+def test_who_is_last_is_said_in_the_words_of_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    culprit = Culprit(
+        rank=3, ranks=(3,), times=2.0, cost_s=1.0, share=0.25, saved_s=1.0, last=9, chance=None
+    )
+    note(tmp_path, replace(RUNNING, culprit=culprit, ranks=4))
+    assert main(["watch", str(tmp_path), "--once"]) == 0
+    said = "Rank 3 (of 4 on the first node) is the straggler: it works 2.0 times as long as the "
+    assert said in capsys.readouterr().out
+    note(tmp_path, replace(RUNNING, culprit=replace(culprit, doubt=Doubt.AT_TIMES), ranks=4))
+    assert main(["watch", str(tmp_path), "--once"]) == 0
+    assert "No rank is shown to be a straggler. Rank 3 (of 4" in capsys.readouterr().out
+
+
 def test_lines_until_the_program_has_ended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(program, "POLL_S", 0.05)
     note(tmp_path, RUNNING)
     thread = threading.Timer(0.3, note, (tmp_path, replace(USE, status=-9)))
     thread.start()

@@ -18,11 +18,13 @@ from tests.analysis.whatif.files import (
     said,
     slower_values,
 )
+from tests.models.simulation.programs import played
 
 from hindmost.analysis.whatif.baseline import on_ranks
 from hindmost.analysis.whatif.targets import (
     Scaling,
     learnt_factors,
+    network_of,
     read_ranks,
     scalable,
     scaling_of,
@@ -130,6 +132,24 @@ def test_runs_on_five_numbers_of_ranks_say_how_work_grows(
     assert "The work of a rank is forecast from runs on 1, 2, 3, 4, 6 ranks, on which it" in told
     # Of 6 ranks: twice 55 us.
     assert found["parts_s"]["work"] == pytest.approx(BODIES * 55e-6, rel=0.1)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_runs_on_several_numbers_of_ranks_say_how_messages_grow(power: float) -> None:
+    """Ranks that share a link: each message costs 3 us times their number to a power."""
+    shown = []
+    for ranks in (16, 8, 4, 2):
+        kind, work = np.full((40, 1), EventKind.REDUCE, np.uint8), np.full((40, ranks, 1), 1e-4)
+        cost_s = 3e-6 * ranks**power * np.log2(ranks)
+        shown.append((played(kind, work, latency_s=float(cost_s)), 1))
+    found = network_of(None, shown, (4, 64))
+    assert found.network.within.time_s(8) == pytest.approx(3e-6 * 16**power, rel=1e-3)
+    assert found.messages[4].typical == pytest.approx(0.25**power, rel=1e-3)
+    far = found.messages[64]
+    assert far.typical == pytest.approx(4.0**power, rel=0.01)
+    assert far.low < far.typical < far.high
+    assert "forecast from 2, 4, 8, 16 ranks" in found.basis
+    assert not network_of(None, shown[:1], (64,)).messages
 
 
 def test_work_that_falls_ends_at_the_largest_recorded_one() -> None:

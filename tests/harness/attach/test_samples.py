@@ -21,7 +21,7 @@ def kind_of(
     count = len(frames)
     function = 64 * (1 + np.arange(count))
     contexts = CallContexts(
-        modules=tuple(Module(path=f"/lib/{each}", identity="") for each in modules),
+        modules=tuple(Module(path=f"/lib/{module}", identity="") for module in modules),
         codes=(),
         module=np.array([modules.index(module) for module, _ in frames], np.int32),
         offset=function + 16,
@@ -66,7 +66,7 @@ def test_threads_wait_in_the_runtime_of_openmp(
     """Linked into the program or not; the first frame outside the C library decides."""
     stack, kind = kind_of(monkeypatch, *frames)
     assert kind is SampleKind.OPENMP
-    assert [each.function for each in stack.places] == ["main"]
+    assert [place.function for place in stack.places] == ["main"]
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,13 @@ def test_work_is_in_the_functions_of_the_program(
 ) -> None:
     stack, kind = kind_of(monkeypatch, *frames)
     assert (kind, stack.region) == (SampleKind.WORK, region)
-    assert "share" in [each.function for each in stack.places]
+    assert "share" in [place.function for place in stack.places]
+
+
+def test_a_region_of_clang_has_the_name_of_the_function_that_forks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = (MAIN, (LIBOMP, "__kmp_invoke_microtask"), (APP, ".omp_outlined..8"))
+    stack, _ = kind_of(monkeypatch, *names)
+    assert [place.function for place in stack.places] == ["main", "main"]
+    assert [place.line for place in stack.places] == [3, 1]
