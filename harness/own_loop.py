@@ -41,6 +41,8 @@ class LoopRecorder(OwnRecording):
         The loop's name: the workload of the file. None for `place` on rank 0.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs with other values are not repeats of this one.
+    sample : int, bool or None
+        See `OwnRecording`.
     place : str
         Where the loop is in the source.
     """
@@ -53,11 +55,12 @@ class LoopRecorder(OwnRecording):
         communicator: Any,
         name: str | None,
         parameters: Mapping[str, Any] | None = None,
+        sample: int | None = None,
         *,
         place: str = "loop",
     ) -> None:
         title = place if name is None else checked_name("name", name)
-        super().__init__(path, title, parameters)
+        super().__init__(path, title, parameters, sample)
         self._given, self._named = communicator, name is not None
         self._started = self._finished = 0
         self._inside = False
@@ -138,7 +141,7 @@ class LoopRecorder(OwnRecording):
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
         self.mpi_seen = everywhere
         if everywhere:
-            return MarksOfRecorder(self._library), {}
+            return MarksOfRecorder(self._library, settings=self._samples), {}
         if self._with_mpi and communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
         return MarksInPython(), {}

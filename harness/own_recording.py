@@ -26,6 +26,7 @@ from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
 from hindmost.harness.attach.sections import Matched, sections_of
+from hindmost.harness.attach.settings import sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile import provenance
@@ -52,18 +53,27 @@ class OwnRecording(ABC):
         The workload.
     parameters : dict of str to str, int, float or bool
         What was varied: runs with other values are not repeats of this one.
+    sample : int, bool or None
+        Samples a second of where the ranks spend processor time; True for as many as cost little.
     """
 
     what: str
     """As errors name it."""
 
-    def __init__(self, path: Path, name: str, parameters: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        parameters: Mapping[str, Any] | None,
+        sample: int | None = None,
+    ) -> None:
         if path.suffix != ".h5":
             raise UsageError(f"{path}: the name of a run file must end in .h5.")
         self._name = RunName(path.parent, path.stem, numbered=False)
         self._stem = path.absolute().with_suffix("")  # wherever the program goes meanwhile
         self._title = name
         self._parameters = checked_parameters(parameters or {})
+        self._samples = sample_lines(sample, f"sample={sample!r}", "True")
         self._petsc_version = ""
         self.mpi_seen = False
 
@@ -95,6 +105,12 @@ class OwnRecording(ABC):
             refuse_different(communicator, self._title, self._parameters)
             on_root(communicator, self._name.refuse_taken)
             self._marks, spec = self._prepare(communicator)
+            if self._samples and not self.mpi_seen:
+                raise UsageError(
+                    f"sample= of this {self.what} needs MPI calls that hindmost sees: call "
+                    "hindmost.listen() on all ranks before MPI is loaded, and give a communicator. "
+                    "Any program with MPI is sampled by 'hindmost attach --sample'."
+                )
             if self._parameters:
                 spec["parameters"] = self._parameters
             self._origins = on_root(

@@ -9,7 +9,7 @@ import numpy as np
 
 from hindmost.analysis.runs.figures.times import in_order, stacked
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.heat_map import Callout, HeatMap
 from hindmost.harness.runfile.feed import FeedHead, bin_edges_ns
 from hindmost.text import counted, unit_for
 
@@ -18,7 +18,7 @@ MAX_COLUMNS = 300
 Frames = Sequence[dict[str, Any]]
 
 
-def rank_map(head: FeedHead, frames: Frames) -> HeatMap:
+def rank_map(head: FeedHead, frames: Frames, callouts: tuple[Callout, ...] = ()) -> HeatMap:
     """Return the share of the metric of the last frame by iteration and rank, of others nothing."""
     metric = frames[-1]["metric"] if frames else 0
     heat = np.zeros((1, head.columns))
@@ -43,6 +43,7 @@ def rank_map(head: FeedHead, frames: Frames) -> HeatMap:
         bodies_a_column=1,
         ranks_a_row=-(-head.ranks // head.columns),
         in_percent=True,
+        callouts=callouts,
     )
 
 

@@ -11,6 +11,7 @@
 #include "places.h"
 #include "rank_file.h"
 #include "rawfile.h"
+#include "sampler.h"
 #include "recording.h"
 #include "requests.h"
 #include "sections.h"
@@ -62,6 +63,7 @@ static void leave_own(void) {
   outer.attached.recordings++;
   outer.attached.solves += attached.solves;
   outer.attached.led += attached.led + (attached.rank ? 0 : attached.taken);
+  sampler_end_own();
   attached = outer.attached;
   raw = outer.raw;
   loop = outer.loop;
@@ -73,11 +75,13 @@ static void leave_own(void) {
 }
 
 static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
-  (void)begin_ns, (void)end_ns, (void)call, (void)flags;
-  bound_after_call(0);
+  (void)call, (void)flags;
+  if (sampling) sampler_leave(begin_ns, end_ns);
+  if (attached.budget) bound_after_call(0);
 }
 
 static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
+  sampler_pause();
   outer.attached = attached;
   outer.raw = raw;
   outer.loop = loop;
@@ -94,7 +98,7 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   pairs_page = NULL;
   FILE *file = fmemopen(settings, strlen(settings), "r");
   if (file) take_settings(file);
-  if (attached.budget) call_hooks.after_call = bound_call;
+  if (attached.budget || attached.samples) call_hooks.after_call = bound_call;
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
 }
@@ -124,6 +128,7 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   write_program();
   write_clock();
   count_active_collectives();
+  if (attached.samples) sampler_begin_own(attached.own);
   PMPI_Barrier(attached.own);
   if (!ksp) open_loop();
   return 0;
