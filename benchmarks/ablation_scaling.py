@@ -197,7 +197,7 @@ def learn_widths(
     """Return `WIDTHS` by quantile regression; all programs count alike."""
     weight = np.where(np.isin(programs, without), 0.0, shares_of(programs))
     sides = np.maximum([outcome.errors, -outcome.errors], 0.0)
-    return np.array([quantile_regression(outcome.features, each, weight) for each in sides])
+    return np.array([quantile_regression(outcome.features, side, weight) for side in sides])
 
 
 def quantile_regression(

@@ -161,7 +161,7 @@ def run_recorded(case: Case, folder: Path) -> tuple[NDArray[np.float64], Recorde
         kinds = [section.array(Frame.RECORDS)["what"] for section in each.sections]
         marks += sum(int(np.count_nonzero(kind > 0)) for kind in kinds)
         calls += sum(int(np.count_nonzero(kind < 0)) for kind in kinds)
-    seconds = np.array([[section.facts.seconds for section in each.sections] for each in ranks])
+    seconds = np.array([[section.facts.seconds for section in rank.sections] for rank in ranks])
     shutil.rmtree(out)
     units = case.units * seconds.size
     return times, Recorded(seconds=seconds.max(axis=0), marks=marks / units, calls=calls / units)

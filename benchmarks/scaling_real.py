@@ -132,10 +132,10 @@ def power_law(series: RealSeries, dropped: int, count: int) -> float:
 
 def print_table(predictions: list[Prediction], dropped: int) -> None:
     """Print what each method reaches as Markdown."""
-    errors = np.array([each.errors for each in predictions])
-    programs = np.array([each.program for each in predictions])
-    groups = np.array([each.group for each in predictions])
-    within = np.array([each.within for each in predictions])
+    errors = np.array([prediction.errors for prediction in predictions])
+    programs = np.array([prediction.program for prediction in predictions])
+    groups = np.array([prediction.group for prediction in predictions])
+    within = np.array([prediction.within for prediction in predictions])
     left_out = "the largest point" if dropped == 1 else f"the {dropped} largest points"
     lines = [
         f"Without {left_out}; error in percent, median / 90th percentile.",

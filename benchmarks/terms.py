@@ -219,7 +219,7 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
         (run,) = convert_all(folder / "out", folder / "out", faults.append)
     except (DataError, ValueError) as error:
         return [*faults, str(error)]
-    faults = [each for each in faults if "when the program was ended" not in each]
+    faults = [fault for fault in faults if "when the program was ended" not in fault]
     kept, least = hindmost.open(run).bodies, min(done for _, done in before)
     return [*faults, *([] if kept >= least - 2 else [f"{kept} iterations of {least}"])]
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.read import RanksOfRun, look_at_profiles, look_at_run
+from hindmost.analysis.ranks.read import RanksOfRun, analyse_profiles, analyse_ranks
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MAX_NAMED
@@ -313,7 +313,7 @@ class RankReport:
 
 def report_run(run: Run) -> RankReport:
     """Analyse the ranks of a run file."""
-    found = look_at_profiles(run) if run.reduced else look_at_run(run)
+    found = analyse_profiles(run) if run.reduced else analyse_ranks(run)
     clustering = cluster_by_silhouette(found.metrics.normalised())
     stretches = stretches_of(run)
     verdict = verdict_of(run, found.costs)

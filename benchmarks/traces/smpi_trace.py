@@ -380,7 +380,7 @@ def read_smpi_trace(path: Path, flops_per_s: float) -> MessageProgram:
                     "files in another order, or twice."
                 )
             reader.read(here)
-    return message_program([each.close() for each in readers.values()])
+    return message_program([reader.close() for reader in readers.values()])
 
 
 def files_of(path: Path) -> list[Path]:

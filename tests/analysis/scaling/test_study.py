@@ -125,7 +125,7 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     assert kernel.whole.expression() == "1.649 + 3.971 * log2(p)^2"
     assert kernel.segmentation.pattern == "001110"
     assert [(change.low, change.high) for change in kernel.changes] == [(6.0, 6.0)]
-    assert [each.model.expression() for each in kernel.segments if each.model] == [
+    assert [segment.model.expression() for segment in kernel.segments if segment.model] == [
         "1 * p^2",
         "30 + 1 * p",
     ]
@@ -298,7 +298,7 @@ def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> Non
     metric = metric_of(path, at="2000")
     (standing,) = metric.at_target(metric.order)
     assert standing.weights
-    told = [each for each in standing.doubts() if "off by a factor of" in each]
+    told = [doubt for doubt in standing.doubts() if "off by a factor of" in doubt]
     assert len(told) == 1
     assert standing.missed > 2.0
 
