@@ -134,7 +134,10 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   return 0;
 }
 
-int hindmost_is_busy(void) { return session_number() || attached.about; }
+int hindmost_is_busy(void) {
+  if (before_recording) before_recording(); /* what looks for a loop leaves it to the program */
+  return session_number() || attached.about;
+}
 
 void hindmost_own_mark(int what, int64_t number, int error) {
   if (!loop_is_open() || !recording()) return;
