@@ -278,17 +278,17 @@ class RankReport:
         The first rank by every criterion, then the exemplar of every group, then the next ranks by
         each criterion; at most `MAX_LOOKED_AT`.
         """
-        return self._look_at(range(self.numbers.size))
+        return self._reasons_of(range(self.numbers.size))
 
     def worth_opening(self) -> dict[int, list[str]]:
         """Return those with timelines, and other ranks with timelines if there is room."""
-        found = self._look_at(self.recorded)
+        found = self._reasons_of(self.recorded)
         for place in sorted(self.recorded):
             if len(found) < MAX_LOOKED_AT:
                 found.setdefault(place, ["full records"])
         return found
 
-    def _look_at(self, allowed: Container[int]) -> dict[int, list[str]]:
+    def _reasons_of(self, allowed: Container[int]) -> dict[int, list[str]]:
         """Return the ranks to inspect among those that are allowed."""
         found: dict[int, list[str]] = {}
         if self.culprit is not None and self.culprit.rank in allowed:

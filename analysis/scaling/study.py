@@ -20,7 +20,7 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.forecast.kernels import Predictions
 from hindmost.models.pmnf.kernels import KernelModel, KernelModels, predict_together
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.observations import MIN_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
 from hindmost.text import counted, percent, quantity
 
@@ -293,7 +293,7 @@ def study_scaling(
     warnings = (*experiment.warnings, *remarks.sentences())
     if not enough:
         raise DataError(
-            f"{experiment.source}: no kernel has the {LEAST_POINTS} to {MAX_POINTS:,} points of "
+            f"{experiment.source}: no kernel has the {MIN_POINTS} to {MAX_POINTS:,} points of "
             "a model. " + " ".join(warnings)
         )
     target = choose_target(at, experiment.parameters, [series.points for series in enough])
@@ -435,7 +435,7 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
             f"{MAX_POINTS:,} are modelled; left out. Use fewer points, or means over neighbours.",
         )
         return False
-    lacking = LEAST_POINTS - len(series.points)
+    lacking = MIN_POINTS - len(series.points)
     if lacking <= 0:
         return True
     remedy = f"measure {counted(lacking, 'more point')}"
@@ -445,7 +445,7 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
     remarks.add(
         "series of too few points",
         f"{series.kernel} ({series.metric}) has {counted(len(series.points), 'point')}, and a "
-        f"model needs {LEAST_POINTS}; left out; {remedy}.",
+        f"model needs {MIN_POINTS}; left out; {remedy}.",
     )
     return False
 
@@ -455,15 +455,15 @@ def _with_values_enough(
 ) -> list[KernelSeries]:
     """Leave out series that lack values of a parameter of which others have enough."""
     counts = [[np.unique(column).size for column in each.points.T] for each in series]
-    if len(experiment.parameters) == 1 or all(min(each) < LEAST_POINTS for each in counts):
+    if len(experiment.parameters) == 1 or all(min(each) < MIN_POINTS for each in counts):
         return list(series)
     for each, found in zip(series, counts, strict=True):
-        if min(found) < LEAST_POINTS:
+        if min(found) < MIN_POINTS:
             parameter = experiment.parameters[int(np.argmin(found))]
             remarks.add(
                 "series of too few values of a parameter",
                 f"{each.kernel} ({each.metric}) has {counted(min(found), 'value')} of {parameter}, "
-                f"and a model needs {LEAST_POINTS}; left out; measure at "
-                f"{LEAST_POINTS - min(found)} more.",
+                f"and a model needs {MIN_POINTS}; left out; measure at "
+                f"{MIN_POINTS - min(found)} more.",
             )
-    return [each for each, found in zip(series, counts, strict=True) if min(found) >= LEAST_POINTS]
+    return [each for each, found in zip(series, counts, strict=True) if min(found) >= MIN_POINTS]

@@ -35,7 +35,7 @@ from hindmost.text import counted, named_ranks
 NO_END = "killed, replaced by another program (exec), or could not write any more"
 """What is known of a rank that did not write its end."""
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-MOST_GROUPS = 64
+MAX_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
 
 
@@ -192,8 +192,8 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
         matched.append(whole)
     groups: dict[tuple[object, ...], list[Matched]] = {}
     for whole in sorted(matched, key=lambda each: each.parts[0].facts.begin_ns):
-        if whole.kind not in groups and len(groups) == MOST_GROUPS:
-            leave_out(f"it is of another kind or on other ranks than {MOST_GROUPS} runs before it")
+        if whole.kind not in groups and len(groups) == MAX_GROUPS:
+            leave_out(f"it is of another kind or on other ranks than {MAX_GROUPS} runs before it")
             continue
         groups.setdefault(whole.kind, []).append(whole)
     left_out = [f"{counted(count, 'section')} left out: {why}" for why, count in faults.items()]
