@@ -131,7 +131,7 @@ def check_cycles(run: Run) -> Iterator[Finding]:
             + remedy(Need.REPLAY, run, before=": "),
             doubts=DISTURBED_CYCLES,
         )
-    slower = [each for each in read.verdicts if each.kind == CycleKind.SLOWER]
+    slower = [verdict for verdict in read.verdicts if verdict.kind == CycleKind.SLOWER]
     if slower:
         yield Finding(
             code="machine-slower",

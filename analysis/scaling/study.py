@@ -104,7 +104,7 @@ class KernelAtTarget:
 
     def source(self) -> str:
         """Name the sources that matter."""
-        named = [each for each in self.sources if each[1] >= MIN_NAMED]
+        named = [source for source in self.sources if source[1] >= MIN_NAMED]
         return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
 
     def doubts(self) -> list[str]:
@@ -112,7 +112,7 @@ class KernelAtTarget:
         found, target = [], self.target
         if not self.kernel.unexplained(target.at):
             found = self.kernel.model_at(target.at).doubts()
-        found += [each for each in self.kernel.whole.lone_values() if each not in found]
+        found += [value for value in self.kernel.whole.lone_values() if value not in found]
         if self.missed > MISSED:
             found.append(
                 "predicted in the same way from the points before it, the last point would be off "
@@ -373,15 +373,15 @@ def callers_of(series: Sequence[KernelSeries]) -> list[int | None]:
     kernels of one name apart.
     """
     numbers = {each.kernel: number for number, each in enumerate(series)}
-    found: list[int | None] = []
+    callers: list[int | None] = []
     for each in series:
         path, comma, rest = each.kernel.partition(", ")
         caller = None
         while caller is None and "->" in path:
             path = path.rpartition("->")[0]
             caller = numbers.get(path + comma + rest)
-        found.append(caller)
-    return found
+        callers.append(caller)
+    return callers
 
 
 def _includes_callees(callers: Sequence[int | None], series: Sequence[KernelSeries]) -> bool:
@@ -455,7 +455,7 @@ def _with_values_enough(
 ) -> list[KernelSeries]:
     """Leave out series that lack values of a parameter of which others have enough."""
     counts = [[np.unique(column).size for column in each.points.T] for each in series]
-    if len(experiment.parameters) == 1 or all(min(each) < MIN_POINTS for each in counts):
+    if len(experiment.parameters) == 1 or all(min(count) < MIN_POINTS for count in counts):
         return list(series)
     for each, found in zip(series, counts, strict=True):
         if min(found) < MIN_POINTS:

@@ -121,11 +121,10 @@ def kernel_lines(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> li
             places = kernel.places()
             parts.append(f"changes {places}" if places else "segmented, at an unknown place")
             parts += [
-                f"only {each.points} points from {each.low:g} to {each.high:g}: a provisional model"
-                if each.model
-                else f"only {each.points} points from {each.low:g} to {each.high:g}: no model"
-                for each in kernel.segments
-                if each.provisional
+                f"only {segment.points} points from {segment.low:g} to {segment.high:g}: "
+                f"{'a provisional' if segment.model else 'no'} model"
+                for segment in kernel.segments
+                if segment.provisional
             ]
         elif kernel.segmentation.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED[kernel.segmentation.verdict])

@@ -304,7 +304,7 @@ def among(
     calls: NDArray[np.void], classes: tuple[CallClass, ...], wanted: tuple[CallClass, ...]
 ) -> NDArray[np.bool_]:
     """Return which calls are of certain classes: bool, shape (call,)."""
-    by_number = np.array([each in wanted for each in classes], np.bool_)
+    by_number = np.array([call_class in wanted for call_class in classes], np.bool_)
     return np.asarray(by_number[-1 - calls["what"]])
 
 

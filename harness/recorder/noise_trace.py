@@ -213,22 +213,22 @@ def rows_of(text: str, about: str, scale_ns: float | None) -> NDArray[np.float64
     """
     try:
         lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
-        found = np.loadtxt(lines, ndmin=2) if lines else np.empty((0, 2))
-        if found.shape[1] != 2 or not (found >= 0.0).all():
+        rows = np.loadtxt(lines, ndmin=2) if lines else np.empty((0, 2))
+        if rows.shape[1] != 2 or not (rows >= 0.0).all():
             raise ValueError("two columns of times are expected")
-        if scale_ns is None and (found % 1.0).any():
+        if scale_ns is None and (rows % 1.0).any():
             raise ValueError("a time has a fraction")
     except ValueError as error:
         raise DataError(
             f"{about}: {error}; write the start and the duration of a detour in whole "
             "nanoseconds, or name the unit of both in a header, as '# start [us] duration [us]'."
         ) from error
-    if len(found) < MIN_ROWS:
+    if len(rows) < MIN_ROWS:
         raise DataError(f"{about}: it has fewer than {MIN_ROWS} detours.")
-    found *= scale_ns or 1.0
-    if not (found <= MAX_NS).all():
-        raise DataError(f"{about}: a time of {found.max() * 1e-9:g} s; is its unit right?")
-    return found
+    rows *= scale_ns or 1.0
+    if not (rows <= MAX_NS).all():
+        raise DataError(f"{about}: a time of {rows.max() * 1e-9:g} s; is its unit right?")
+    return rows
 
 
 def over_usual(lasted_ns: NDArray[np.float64], start_ns: NDArray[np.float64], about: str) -> Lane:

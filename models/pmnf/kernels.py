@@ -339,8 +339,8 @@ def predict_together(parts: Sequence[KernelModels], at: tuple[float, ...]) -> Pr
         first += len(part)
     forecasts = forecast_kernels(groups, at[0]) if groups else []
     for kernels, forecast in zip(numbers, forecasts, strict=True):
-        for each in fields(Predictions):
-            getattr(found, each.name)[kernels] = getattr(forecast, each.name)
+        for field in fields(Predictions):
+            getattr(found, field.name)[kernels] = getattr(forecast, field.name)
     for values in (found.predicted, found.low, found.high):
         values[positive & (values < 0.0)] = 0.0
     return found

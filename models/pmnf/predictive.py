@@ -61,7 +61,7 @@ def mixture_interval(
     gamma, level : float
     """
     share, centre, error, leverage, freedom = (
-        np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Component)
+        np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Component)
     )
     kept = share > share.max() + np.log(MIN_SHARE)
     # What a point of the noise model's variance f^(2 gamma) weighs.

@@ -58,12 +58,12 @@ def fit_segments(
     # Kernels with the same stretch are fitted together.
     verdicts = {int(kernel): found[int(kernel)] for kernel in np.flatnonzero(found.segmented)}
     ends = {
-        kernel: [stretch_ends(observations, kernel, each) for each in verdict.stretches()]
+        kernel: [stretch_ends(observations, kernel, stretch) for stretch in verdict.stretches()]
         for kernel, verdict in verdicts.items()
         if verdict.changes
     }
     models: dict[tuple[int, int], dict[int, ScalingModel]] = {}
-    for begin, end in sorted({each for stretches in ends.values() for each in stretches}):
+    for begin, end in sorted({stretch for stretches in ends.values() for stretch in stretches}):
         kernels = np.array([kernel for kernel in ends if (begin, end) in ends[kernel]])
         sides = models.setdefault((begin, end), {})
         if end - begin >= FEWEST:
