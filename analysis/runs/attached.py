@@ -189,6 +189,11 @@ class AttachedRun:
     def calls_kept(self) -> str:
         """Say of how many iterations all calls are known."""
         summed, bodies = self.run.summed, self.run.bodies
+        if self.is_whole_program:
+            return (
+                "The program made more calls than its budget holds: their sums are known, not "
+                "where in the code they were made (attach --all keeps all)."
+            )
         return (
             f"Calls are known one by one in {bodies - summed:,} of {counted(bodies, 'iteration')}, "
             "by sums in the others (attach --all keeps all)."

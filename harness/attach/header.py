@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -356,8 +357,12 @@ def failure_of(
     what = "solve" if facts[0].what == "solve" else LOOP
     if not all(each.complete for each in facts):
         ends = [raw.end for raw in program.ranks.values()]
-        if what == "solve" and all(end is not None and end.finalized for end in ends):
-            return "an error of PETSc ended this solve; iterations before that are kept"
+        if all(end is not None and end.finalized for end in ends):
+            unwritten = next((end.failure for end in ends if end and end.failure), 0)
+            if unwritten:
+                return f"records could not be written ({os.strerror(unwritten)}); {kept}"
+            if what == "solve":
+                return "an error of PETSc ended this solve; iterations before that are kept"
         ended = how_ended(program)
         how = f" ({ended})" if ended else ""
         where = "inside this loop or after it" if what == LOOP else "inside this solve"
