@@ -160,7 +160,7 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Stat
                     quantity=f"{solver.name} instead of {first.name}",
                     text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
                     f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
-                    f"{solver.verdict}. That is {case.factors()}.",
+                    f"{solver.verdict}; {case.factors()}.",
                     cost_s=delta_s,
                     share=delta_s / first.median_s,
                     relative=True,

@@ -32,7 +32,7 @@ from hindmost.analysis.runs.first_screen import (
 from hindmost.analysis.runs.over_ranks import other_loops
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.show import phrases
-from hindmost.analysis.show.facts import Fact, GrowingWork, NoCore
+from hindmost.analysis.show.facts import Certainty, Fact, GrowingWork, NoCore
 from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
@@ -164,7 +164,9 @@ def headline_on_runs(
     work_share = leading.part_s(WORK) / of.whole_s if of.parts_s else None
     losses = [each.cost_s for each in said if not each.relative]
     if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
-        top.append(f"{phrases.text(said[0])} That is {said[0].certainty}.")
+        measured = said[0].certainty is Certainty.MEASURED
+        doubt = "" if measured else f" That is {said[0].certainty}."
+        top.append(f"{phrases.text(said[0])}{doubt}")
     top.append(capital(headline_of(said, work_share, findings)))
     if said and not isinstance(said[0], GrowingWork):  # how what leads came to be
         top += [phrases.text(fact) for fact in said if isinstance(fact, GrowingWork)][:1]
