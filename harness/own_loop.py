@@ -80,14 +80,14 @@ class LoopRecorder(OwnRecording):
         self._inside = True
         number = self._started
         self._started += 1
-        self._marks.mark(BEGUN, number)
+        self._marks.mark(BEGUN, number, 0)
         try:
             yield
         except BaseException as error:  # an iteration that raised is not recorded
             self._marks.mark(FAILED, number, self._marks.error(type(error).__name__))
             self._inside, self._open_phase = False, None
             raise
-        self._marks.mark(FINISHED, number)
+        self._marks.mark(FINISHED, number, 0)
         self._finished += 1
         self._inside = False
 
@@ -116,12 +116,12 @@ class LoopRecorder(OwnRecording):
         if number < 0:
             raise UsageError(f"The phase '{name}' is one too many; name {MAX_PHASES} at most.")
         self._open_phase = name
-        self._marks.mark(FIRST_PHASE + 2 * number, 0)
+        self._marks.mark(FIRST_PHASE + 2 * number, 0, 0)
         try:
             yield
         finally:
             self._open_phase = None
-        self._marks.mark(FIRST_PHASE + 2 * number + 1, 0)
+        self._marks.mark(FIRST_PHASE + 2 * number + 1, 0, 0)
 
     def _meet(self) -> Any:
         """Return a communicator of the recorder: its calls never match the loop's; collective."""

@@ -8,6 +8,7 @@ written, ``hindmost attach --convert`` makes a run file of the folder.
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,7 @@ from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, strict_json, warn
 from hindmost.printable import shell_word
 from hindmost.records import RecordError, from_document
+from hindmost.text import named_ranks
 
 Marks = MarksOfRecorder | MarksInPython
 Scalar = str | int | float | bool
@@ -160,7 +162,7 @@ class OwnRecording(ABC):
         """Write the run file, unless the program failed on some rank; collective."""
         self._marks.stop()
         failed = first_failed(self._communicator, error)
-        self._marks.end(keeps=failed is None)
+        failure = self._marks.end(keeps=failed is None)
         if failed is not None:  # other ranks may not be here
             shutil.rmtree(self._folder, ignore_errors=True)
             if error is None:
@@ -169,12 +171,22 @@ class OwnRecording(ABC):
                 )
             return
         try:
+            self._warn_unwritten(self._communicator.allgather(failure))
             why_nothing = self._write()
             self._remove()
             if why_nothing:
                 raise UsageError(f"{why_nothing}, so there is nothing to write.")
         finally:
             self._free()
+
+    def _warn_unwritten(self, failures: Sequence[int]) -> None:
+        """Say on rank 0 which ranks could not write all records, from the errors of all ranks."""
+        ranks = [rank for rank, failure in enumerate(failures) if failure]
+        if ranks and self._communicator.rank == 0:
+            warn(
+                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
+                f"{self._folder}: {os.strerror(failures[ranks[0]])}"
+            )
 
     def _write(self) -> str:
         """Write the run file, or return why there is nothing to write; collective."""

@@ -60,6 +60,7 @@ static void leave_own(void) {
   free(attached.origins);
   if (attached.records) last = attached;
   outer.attached.calls += attached.calls; /* of an attached program, too */
+  outer.attached.recordings++;
   outer.attached.solves += attached.solves;
   outer.attached.led += attached.led + (attached.rank ? 0 : attached.taken);
   sampler_end_own();
@@ -113,7 +114,6 @@ static int get_memory_again(void) {
 
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (ksp && !hindmost_connect_petsc()) return -1;
-  if (before_recording) before_recording();
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
   peers_in_solves = 1;
@@ -134,9 +134,9 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   return 0;
 }
 
-int hindmost_is_busy(void) {
-  if (before_recording) before_recording(); /* what looks for a loop leaves it to the program */
-  return session_number() || attached.about;
+int hindmost_may_record(void) {
+  if (before_recording) before_recording();
+  return !session_number() && !attached.about;
 }
 
 void hindmost_own_mark(int what, int64_t number, int error) {
@@ -158,7 +158,7 @@ static int numbered(char **names, int *count, int most, const char *name) {
 int hindmost_own_phase(const char *name) { return numbered(loop.phase, &loop.phases, MAX_LOOP_PHASES, name); }
 int hindmost_own_error(const char *name) { return numbered(loop.error, &loop.errors, MAX_LOOP_ERRORS, name); }
 
-void hindmost_own_end(int keeps) {
+int hindmost_own_end(int keeps) {
   sigset_t before;
   leave_solve(keeps);
   if (keeps && loop_is_open() && begin_writing(&before)) {
@@ -174,5 +174,7 @@ void hindmost_own_end(int keeps) {
     }
   } else
     raw_close();
+  int failure = raw.failure;
   leave_own();
+  return failure;
 }

@@ -295,6 +295,20 @@ def test_a_program_that_uses_hindmost_itself(
     assert attached(run)["solves_skipped"] == 1
 
 
+def test_a_program_that_records_its_loop_runs_on(tmp_path: Path) -> None:
+    (tmp_path / "itself.py").write_text(
+        "import hindmost; hindmost.listen()\n"
+        "from mpi4py import MPI\n"
+        "with hindmost.record('own.h5', MPI.COMM_WORLD) as recorder:\n"
+        "    for _ in range(5):\n"
+        "        with recorder.iteration(): MPI.COMM_WORLD.Barrier()\n"
+    )
+    done = alone("--out", "runs", "--", sys.executable, "itself.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert hindmost.open(tmp_path / "own.h5").bodies == 5
+    assert "records itself" in done.stderr
+
+
 def test_solves_inside_others_by_their_prefix(
     recorded: tuple[Path, dict[str, list[Run]]],
 ) -> None:
