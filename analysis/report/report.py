@@ -466,13 +466,18 @@ def callouts_of(facts: Sequence[Fact], run: Run, slow: Sequence[int]) -> tuple[C
         Ranks that the others wait for.
     """
     numbers = run.kept_ranks
+    recur = [
+        tuple(numbers[list(fact.recurring.columns)].tolist())
+        for fact in facts
+        if isinstance(fact, RecurringWork)
+    ]
     callouts = []
     for fact in facts:
         ranks: tuple[int, ...] = ()
         iterations: tuple[int, ...] = ()
         match fact:
             case UnequalWork(culprit=culprit) if culprit is not None and culprit.sure:
-                ranks = culprit.ranks
+                ranks = () if culprit.ranks in recur else culprit.ranks  # that says it with times
             case GrowingWork():
                 ranks = fact.ranks
             case RecurringWork():
