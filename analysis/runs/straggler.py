@@ -298,7 +298,7 @@ def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
         return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
     quickest = costs.quickest
     if stretches:
-        quickest = QuickestWork.total([each.quickest for each in stretches])
+        quickest = QuickestWork.total([stretch.quickest for stretch in stretches])
     elif not run.reduced:
         quickest = quickest.with_recurring(recurring_of(run), run.bodies)
     spent_s = processor_time(run, stretches)
@@ -384,7 +384,7 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
 
 def pooled(verdicts: Sequence[StragglerVerdict]) -> list[RepeatedCulprit]:
     """Return the culprits of repeats, the one of most of them first; none of a single run."""
-    known = [each for each in verdicts if not each.withheld]
+    known = [verdict for verdict in verdicts if not verdict.withheld]
     names = Counter(subject(each.culprit, ()) for each in known if each.culprit is not None)
     return [
         RepeatedCulprit(name=name, runs=count, of=len(known))
