@@ -116,7 +116,7 @@ def measure(law: CycleLaw, seed: int, *, probed: bool) -> list[float]:
     found = [
         predictor.errors_percent(FIRST)["shape-level"],
         error_percent(predictor, cycles.denoised, slice(FIRST, None)),
-        1000.0 * sum(each.change for each in verdicts) / len(verdicts),
+        1000.0 * sum(verdict.change for verdict in verdicts) / len(verdicts),
     ]
     after = np.nan
     for factor in SLOWDOWNS:
@@ -131,7 +131,7 @@ def measure(law: CycleLaw, seed: int, *, probed: bool) -> list[float]:
     _, verdicts = judged(
         with_missed_work(draw_cycles(heavy, seed + 2)), model_of(law) if probed else None
     )
-    kinds = [each.kind for each in verdicts[ONSET:] if each.change]
+    kinds = [verdict.kind for verdict in verdicts[ONSET:] if verdict.change]
     return [*found, after, 100.0 * (kinds == [CycleKind.WORK])]
 
 
@@ -166,12 +166,12 @@ def main() -> None:
     whole = table(seeds)
     say(f"{'adaptive prediction':46}" + "".join(f"{name:>16}" for name in COLUMNS))
     say(f"{'as it is':46}" + "".join(f"{value:16.2f}" for value in whole.mean(axis=0)))
-    for each in MECHANISMS:
-        with each.off():
+    for mechanism in MECHANISMS:
+        with mechanism.off():
             change = table(seeds) - whole
         error = change.std(axis=0) / np.sqrt(len(change))
         cells = (f"{a:+8.2f} ± {b:.2f}" for a, b in zip(change.mean(axis=0), error, strict=True))
-        say(f"{'without ' + each.name:46}" + "".join(f"{cell:>16}" for cell in cells))
+        say(f"{'without ' + mechanism.name:46}" + "".join(f"{cell:>16}" for cell in cells))
 
 
 if __name__ == "__main__":

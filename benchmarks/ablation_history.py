@@ -140,7 +140,7 @@ def read_sets(folder: Path) -> dict[str, dict[str, Series]]:
                     if file is not None:  # by its last name only: a path may lead elsewhere
                         (inside / Path(member.name).name).write_bytes(file.read())
             sets[inside.name] = read_series(inside, "both", 30)
-        for inner in sorted(each for each in folder.iterdir() if each.is_dir()):
+        for inner in sorted(path for path in folder.iterdir() if path.is_dir()):
             sets[inner.name] = read_series(inner, "both", 30)
     return sets
 
@@ -332,11 +332,11 @@ def measure(row: Row, data: Data) -> dict[str, dict[str, Counts]]:
 def print_choice(data: Data) -> None:
     """Print which alpha each set's others choose, and the F1 of steps on that set."""
     score: dict[tuple[str, float], Counts] = {}
-    for each in data.parts:
+    for part in data.parts:
         for alpha in ALPHAS:
             found = Row(name="", settings={"alpha": alpha}).found
-            tallies = [tally(found, data.steps(size, [each])) for size in STEPS]
-            score[each, alpha] = np.sum([row for one in tallies for row in one.values()], axis=0)
+            tallies = [tally(found, data.steps(size, [part])) for size in STEPS]
+            score[part, alpha] = np.sum([row for one in tallies for row in one.values()], axis=0)
     heads = "".join(f"{alpha:>9g}" for alpha in ALPHAS)
     print(f"\nF1 of the steps by alpha, %{'':17}{heads}   chosen on the others: here")  # noqa: T201
     for each in data.parts if len(data.parts) > 1 else ():

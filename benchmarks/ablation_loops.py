@@ -359,7 +359,7 @@ def as_many(loop: Candidate) -> float:
 
 def constant(loop: Candidate) -> bool:
     """Tell whether a loop has the same number of iterations each time, as it is."""
-    return min(each.constant for each in loop.ranks) >= nearly_all
+    return min(rank.constant for rank in loop.ranks) >= nearly_all
 
 
 def all_calls(loop: Loop, calls_before: NDArray[np.uint32]) -> int:

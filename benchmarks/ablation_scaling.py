@@ -44,11 +44,9 @@ from hindmost.models.pmnf.forecast.candidates import Candidate
 from hindmost.models.pmnf.forecast.held_out import Trials, hold_out
 from hindmost.models.pmnf.forecast.kernels import joint_trials
 from hindmost.models.pmnf.forecast.weighing import (
-    JUMP,
     LARGEST_ERROR,
     MIN_ERROR,
     OF_ERROR,
-    STEEPEST,
     Weighed,
     weigh,
     width_features,
@@ -94,13 +92,10 @@ class Outcome:
         Predicted less measured logarithm.
     features : float64 array, shape (series, 3)
         What widths depend on.
-    ahead : float64 array, shape (series,)
-        Logarithm of the target over the last point.
     """
 
     errors: NDArray[np.float64]
     features: NDArray[np.float64]
-    ahead: NDArray[np.float64]
 
 
 def main() -> None:
@@ -171,11 +166,7 @@ def foretell_pools(pools: Sequence[Pool], *, without: Candidate | None = None) -
         weighed: Weighed = weigh(trials)
         found.append((weighed.predicted - pool.truth, width_features(trials, weighed)))
     errors, features = zip(*found, strict=True)
-    return Outcome(
-        errors=np.concatenate(errors),
-        features=np.concatenate(features),
-        ahead=np.concatenate([pool.trials.ahead for pool in pools]),
-    )
+    return Outcome(errors=np.concatenate(errors), features=np.concatenate(features))
 
 
 def trials_without(trials: Trials, candidate: Candidate) -> Trials:
@@ -192,12 +183,12 @@ def programs_of(pools: Sequence[Pool]) -> NDArray[np.str_]:
 
 def widths_of_others(outcome: Outcome, programs: NDArray[np.str_]) -> NDArray[np.float64]:
     """Return the widths of intervals, (2, series), learnt from all other programs."""
-    found = np.empty((2, outcome.errors.size))
+    widths = np.empty((2, outcome.errors.size))
     for program in np.unique(programs):
         own = programs == program
         learnt = learn_widths(outcome, programs, [program])
-        found[:, own] = np.exp(learnt @ outcome.features[own].T)
-    return np.asarray(np.minimum(found, JUMP + STEEPEST * outcome.ahead))
+        widths[:, own] = np.exp(learnt @ outcome.features[own].T)
+    return widths
 
 
 def learn_widths(
@@ -206,7 +197,7 @@ def learn_widths(
     """Return `WIDTHS` by quantile regression; all programs count alike."""
     weight = np.where(np.isin(programs, without), 0.0, shares_of(programs))
     sides = np.maximum([outcome.errors, -outcome.errors], 0.0)
-    return np.array([quantile_regression(outcome.features, each, weight) for each in sides])
+    return np.array([quantile_regression(outcome.features, side, weight) for side in sides])
 
 
 def quantile_regression(

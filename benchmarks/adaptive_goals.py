@@ -77,23 +77,23 @@ def errors(study: AdaptiveStudy) -> Iterator[Goal]:
 
 def means(errors: list[Replays], name: str) -> tuple[float, float]:
     """Return the mean error of a predictor and the mean floor, 0 without replays; percent."""
-    floors = [each.floor for each in errors if each.floor is not None]
-    raw = float(np.mean([np.mean(each.raw[name]) for each in errors]))
+    floors = [error.floor for error in errors if error.floor is not None]
+    raw = float(np.mean([np.mean(error.raw[name]) for error in errors]))
     return raw, float(np.mean(floors or [0.0]))
 
 
 def decisions(study: AdaptiveStudy) -> Iterator[Goal]:
     """Judge checkpoints, the detection of neighbours, and what predicting costs."""
-    waste = max(each.checkpoints.above_percent(RULE) for each in study.errors)
+    waste = max(error.checkpoints.above_percent(RULE) for error in study.errors)
     yield goal("checkpoint waste above the minimum, worst run", waste, WASTE_POINTS, "points")
     runs = [run for each in study.judged for run in each.runs]
     shares = [100.0 * run.spec.get("foresight_s", 0.0) / run.seconds.sum() for run in runs]
     yield goal("time spent on predicting and deciding, worst run", max(shares), OVERHEAD_PERCENT)
     if study.onsets:
-        late = sum(not (each.delay and each.delay <= PROMPT) for each in study.onsets)
+        late = sum(not (onset.delay and onset.delay <= PROMPT) for onset in study.onsets)
         what = f"of {len(study.onsets)} neighbours, not detected within {PROMPT} cycles"
         yield goal(what, late, 0.0, "")
-    after = [each.error_percent for each in study.onsets if np.isfinite(each.error_percent)]
+    after = [onset.error_percent for onset in study.onsets if np.isfinite(onset.error_percent)]
     if after:
         what = f"mean error of {DECIDES} from the fourth disturbed cycle on"
         yield goal(what, float(np.mean(after)), DISTURBED_PERCENT)
@@ -138,7 +138,7 @@ def goal_table(study: AdaptiveStudy) -> Table:
     return Table(
         columns=(Column("what", WIDE), Column("measured"), Column("wanted", WIDE), Column("met")),
         rows=[
-            (each.what, each.measured, each.wanted, "yes" if each.met else "NO")
-            for each in goals_of(study)
+            (goal.what, goal.measured, goal.wanted, "yes" if goal.met else "NO")
+            for goal in goals_of(study)
         ],
     )

@@ -76,7 +76,7 @@ def paper_table(errors: Sequence[Replays]) -> Table:
     ``online`` is the paper's model: time per cell over all cycles before; a, b and c are the decks
     timing-a, timing-b and timing-c.
     """
-    here = {(each.deck, each.ranks): each for each in reversed(errors)}
+    here = {(error.deck, error.ranks): error for error in reversed(errors)}
     rows = [
         (
             "here",

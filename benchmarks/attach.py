@@ -35,7 +35,7 @@ from hindmost.harness.stack import current_stack
 SOURCES = Path(__file__).with_name("peers")
 SECONDS = 25.0
 """For each case."""
-LEAST_PAIRS = 4
+MIN_PAIRS = 4
 UNKNOWNS, ITERATIONS, SOLVES = 1000, 1500, 8
 """Of a rank; of a solve; of a process."""
 LOOPS, CALLS, ROUNDS = 5000, 10, 12
@@ -161,7 +161,7 @@ def run_recorded(case: Case, folder: Path) -> tuple[NDArray[np.float64], Recorde
         kinds = [section.array(Frame.RECORDS)["what"] for section in each.sections]
         marks += sum(int(np.count_nonzero(kind > 0)) for kind in kinds)
         calls += sum(int(np.count_nonzero(kind < 0)) for kind in kinds)
-    seconds = np.array([[section.facts.seconds for section in each.sections] for each in ranks])
+    seconds = np.array([[section.facts.seconds for section in rank.sections] for rank in ranks])
     shutil.rmtree(out)
     units = case.units * seconds.size
     return times, Recorded(seconds=seconds.max(axis=0), marks=marks / units, calls=calls / units)
@@ -188,7 +188,7 @@ def measure(case: Case, folder: Path, seconds: float, costs_ns: tuple[float, flo
     bare: list[float] = []
     per_unit = 1e9 / case.units
     deadline = time.monotonic() + seconds
-    while len(bare) < LEAST_PAIRS or time.monotonic() < deadline:
+    while len(bare) < MIN_PAIRS or time.monotonic() < deadline:
         # The first two solves of a process touch memory for the first time.
         if len(bare) % 2:
             own = run(case, {})[2:]

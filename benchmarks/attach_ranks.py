@@ -62,7 +62,7 @@ def measure(what: str, number: int) -> str:
         command = [sys.executable, "-m", __spec__.name, "write", what, str(number), str(folder)]
         written = subprocess.run(command, check=True, capture_output=True, text=True)
         records = int(written.stdout)
-        raw_mb = sum(each.stat().st_size for each in folder.iterdir()) / 1e6
+        raw_mb = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
         files = len(list(folder.iterdir()))
         begin = time.perf_counter()
         launched = [MPIEXEC, "-n", str(number)] if what == "processes" else []

@@ -43,8 +43,8 @@ def banded(drawn: Chart, samples: Sequence[Sequence[FloatArray]]) -> Chart:
     """
     bands = []
     for series, blocks in zip(drawn.series, samples, strict=False):
-        counts = np.array([each.size for each in blocks], np.float64)
-        densities = np.array([density_in(each.ravel(), series.x) for each in blocks])
+        counts = np.array([block.size for block in blocks], np.float64)
+        densities = np.array([density_in(block.ravel(), series.x) for block in blocks])
         random = np.random.default_rng(0)
         chosen = random.integers(counts.size, size=(DRAWS, counts.size))
         weights = np.stack([np.bincount(row, minlength=counts.size) for row in chosen]) * counts
@@ -53,7 +53,7 @@ def banded(drawn: Chart, samples: Sequence[Sequence[FloatArray]]) -> Chart:
         ends = np.repeat(series.x, 2)[1:-1]  # of bins, so that bands have steps as densities have
         low, high = np.repeat(low, 2), np.repeat(high, 2)
         bands.append(Series(name=f"{series.name}: 90 %", look="band", x=ends, y=high, base=low))
-    highest = max(float(each.y.max()) for each in bands)
+    highest = max(float(band.y.max()) for band in bands)
     low_end, high_end = drawn.y_limits
     limits = (low_end, max(high_end, 1.05 * highest))
     fills = [each for each in drawn.series if each.filled]
@@ -63,7 +63,7 @@ def banded(drawn: Chart, samples: Sequence[Sequence[FloatArray]]) -> Chart:
 
 def pooled(fitted: FittedGroup, values: Callable[[Run], FloatArray]) -> list[FloatArray]:
     """Return blocks of some times of all repeats, in seconds."""
-    return [block for each in fitted.runs for block in blocks_of(values(each.run))]
+    return [block for run in fitted.runs for block in blocks_of(values(run.run))]
 
 
 def banded_histograms(
@@ -71,12 +71,12 @@ def banded_histograms(
 ) -> Chart:
     """Return the histograms of several samples with their bands."""
     named = [
-        NamedTimes(name, np.concatenate([each.ravel() for each in blocks]))
+        NamedTimes(name, np.concatenate([block.ravel() for block in blocks]))
         for name, blocks in samples.items()
     ]
     drawn = histograms(named[: len(LINES)], title=title, what=what)
     scale = scale_of(drawn, named)
-    return banded(drawn, [[scale * each for each in blocks] for blocks in samples.values()])
+    return banded(drawn, [[scale * block for block in blocks] for blocks in samples.values()])
 
 
 def scale_of(drawn: Chart, named: Sequence[NamedTimes]) -> float:

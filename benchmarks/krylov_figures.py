@@ -182,7 +182,7 @@ def of_law(values: Callable[[Run], FloatArray], what: str, *cases: Case, place: 
                 laws = fitted_laws(times, normal=False)
                 one = histogram(times, laws, title=title_of(run), what=what, name="bodies")
                 scale = scale_of(one, [NamedTimes("bodies", times)])
-                return banded(one, [[scale * each for each in blocks_of(times)]])
+                return banded(one, [[scale * block for block in blocks_of(times)]])
 
             heading = f"{case_name(case)}{place}"
             yield from chart(drawn, heading, f"The {what}, with a Johnson SU law.", numbers)
@@ -242,7 +242,7 @@ def label(fitted: FittedGroup, name: str) -> str:
 def four_solvers(study: Study) -> list[FittedGroup]:
     """Return the groups of figure 10."""
     names = ("bcgs", "pipebcgs", "gmres", "pgmres")
-    return [study.groups[LAPLACIAN, each] for each in names if (LAPLACIAN, each) in study.groups]
+    return [study.groups[LAPLACIAN, name] for name in names if (LAPLACIAN, name) in study.groups]
 
 
 def in_cycle(study: Study, numbers: Iterator[int]) -> Iterator[Part]:

@@ -201,7 +201,7 @@ def page_of(folder: Path) -> tuple[Page, dict[str, Table]]:
     )
     parts: list[Part] = [Paragraph(introduction(main, header.ranks))]
     every = [*main, *strong, *static]
-    parts += caution_parts([each for fitted in every for each in fitted.findings], OF_MODELS)
+    parts += caution_parts([finding for fitted in every for finding in fitted.findings], OF_MODELS)
     for (title, table), difference in zip(tables.items(), said, strict=True):
         parts += [Heading(title), table, Paragraph(difference)]
     parts.append(Heading("Figures"))
@@ -220,7 +220,7 @@ def page_of(folder: Path) -> tuple[Page, dict[str, Table]]:
 def introduction(groups: Sequence[FittedGroup], ranks: int) -> str:
     """Say what is compared, and what is not comparable."""
     sizes = dict.fromkeys(
-        f"{each.runs[0].run.header.workload} with {unknowns(each):,} unknowns" for each in groups
+        f"{group.runs[0].run.header.workload} with {unknowns(group):,} unknowns" for group in groups
     )
     return (
         "Paper: H. Morgan, P. Sanan, M. Knepley, R. Mills, The impact of noise on pipelined Krylov "

@@ -93,7 +93,7 @@ def error_cells(fitted: FittedGroup | None, name: str) -> Cells:
     errors = [] if fitted is None else errors_of(fitted, name)
     if fitted is None or not errors:
         return ("-", "")
-    (summary,) = [each for each in fitted.summaries() if each.name == name]
+    (summary,) = [summary for summary in fitted.summaries() if summary.name == name]
     return (seconds(summary.predicted_s), Estimate.of(errors).percent)
 
 
@@ -160,7 +160,7 @@ def table_2(groups: Groups) -> Table:
             if case in groups:
                 rows.append((case_name(case), name, HERE, *law_cells(groups[case], which)))
             theirs: JohnsonParameters = getattr(laws, which)
-            rows.append((case_name(case), name, PAPER, *(f"{each:.3g}" for each in theirs), ""))
+            rows.append((case_name(case), name, PAPER, *(f"{their:.3g}" for their in theirs), ""))
     return Table(
         columns=(
             Column("case"),
@@ -188,7 +188,7 @@ def law_cells(fitted: FittedGroup, which: str) -> tuple[str, ...]:
     if not laws:
         return ("-", "-", "-", "-", "-")
     middle = laws[0]
-    means = [law_of("johnsonsu", *each.values()).mean for each in laws[1:] or laws]
+    means = [law_of("johnsonsu", *law.values()).mean for law in laws[1:] or laws]
     return (*(f"{middle[name]:.3g}" for name in names), Estimate.of(means).time)
 
 

@@ -79,7 +79,7 @@ def replayed(history: History, nights: int) -> Replay:
             for each in history.series
             if (stop := int(each.times.searchsorted(end)))
         ]
-        failures = tuple(each for each in history.failures if each.time < end)
+        failures = tuple(failure for failure in history.failures if failure.time < end)
         some = replace(
             history,
             series=tuple(replace(each, spread=None, freedom=None) for each in until),
@@ -98,7 +98,7 @@ def apart(told: list[tuple[int, str]]) -> list[tuple[int, Counter[str]]]:
     """Return the changes of a series: day, and how often each verdict on it was told."""
     changes: list[tuple[int, Counter[str]]] = []
     for day, badge in told:
-        known = next((each for each in changes if abs(each[0] - day) <= NEAR), None)
+        known = next((change for change in changes if abs(change[0] - day) <= NEAR), None)
         if known is None:
             known = (day, Counter())
             changes.append(known)

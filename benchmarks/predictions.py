@@ -191,10 +191,10 @@ def judge(tally: Tally, base: Sequence[Run], later: Sequence[Run], **change: obj
     tally.floors.append(floor_of(measured))
     tally.inside += sum(predicted.low_s <= one <= predicted.high_s for one in measured)
     tally.tried += len(measured)
-    for each in found.others:
-        if each.prediction.known:
-            errors = {NAIVE: tally.naive, PAPER: tally.paper}[each.name]
-            errors.append(percent(each.prediction.seconds, middle_s))
+    for other in found.others:
+        if other.prediction.known:
+            errors = {NAIVE: tally.naive, PAPER: tally.paper}[other.name]
+            errors.append(percent(other.prediction.seconds, middle_s))
     return 100.0 * (said_s / middle_s - 1.0)
 
 
@@ -263,7 +263,7 @@ def compare(folder: Path) -> None:
     tallies = {name: Tally() for name in GOALS}
     say("| problem | solver | " + " | ".join(GOALS) + " |")
     say("|---|---|" + "---|" * len(GOALS))
-    for place in sorted(each for each in folder.iterdir() if each.is_dir()):
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         for solver in SOLVERS:
             signed, refused = dict[str, float](), dict[str, str]()
             for name, predict in kinds(folder, place.name, solver):

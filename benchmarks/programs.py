@@ -90,7 +90,7 @@ def row(program: Program, here: Path, out: Path, pairs: int) -> str:
     done = run(program, here, out)
     truth = program.truth
     if isinstance(truth, str):
-        said = [each.read_text() for each in here.glob("*.yaml")]
+        said = [path.read_text() for path in here.glob("*.yaml")]
         printed = re.search(truth, "\n".join([done.stdout, *said]))
         truth = int(printed[1]) if printed else 0
     runs = [hindmost.open(path) for path in sorted(out.glob("*.h5"))]

@@ -57,7 +57,7 @@ class RealSeries:
     @property
     def medians(self) -> NDArray[np.float64]:
         """The median of each point's repetitions: shape (point,)."""
-        return np.array([float(np.median(each)) for each in self.values])
+        return np.array([float(np.median(value)) for value in self.values])
 
 
 def data_files(path: Path | None) -> list[Path]:
@@ -91,7 +91,7 @@ def program_of(experiment: str) -> str:
 def read_series(paths: Sequence[Path]) -> list[RealSeries]:
     """Read the series over one parameter."""
     found = []
-    for experiment in (each for path in paths for each in read_experiments(path)):
+    for experiment in (experiment for path in paths for experiment in read_experiments(path)):
         if len(experiment["params"]) != 1:
             continue
         for series in experiment["series"]:

@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="measured experiments")
     given = parser.parse_args()
-    experiments = (each for file in data_files(given.file) for each in tables(file))
+    experiments = (table for file in data_files(given.file) for table in tables(file))
     for name, parameters, points, values in experiments:
         whole = fit_parameters(points, values, parameters=parameters)
         lines = [f"{name}: {len(values)} kernels, {len(points)} points", ""]

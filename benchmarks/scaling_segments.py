@@ -90,10 +90,10 @@ def by_peer(peer: Peer, points: Values, first: int) -> Judge:
         answer = peer(points, values[some(len(values))], segmented=True)
         changes = answer["changes"] if answer else []
         right = [
-            bool(each) and each[0] >= points[first - 1] and each[1] <= points[first]
-            for each in changes
+            bool(change) and change[0] >= points[first - 1] and change[1] <= points[first]
+            for change in changes
         ]
-        return np.array([each is not None for each in changes]), np.array(right)
+        return np.array([change is not None for change in changes]), np.array(right)
 
     return judge
 

@@ -270,7 +270,7 @@ def rooted_replays(calls: tuple[str, ...], ranks: int, eager_bytes: int) -> tupl
         folder = Path(name)
         write_platform(folder, ranks)
         names = [folder / f"rank{rank}" for rank in range(ranks)]
-        (folder / "trace").write_text("".join(f"{each}\n" for each in names))
+        (folder / "trace").write_text("".join(f"{name}\n" for name in names))
         for rank, file in enumerate(names):
             lines = ["init"]
             for body in flops[:, rank]:

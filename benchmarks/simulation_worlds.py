@@ -265,9 +265,9 @@ def ask(world: World, seed: int, ranks: Sequence[int], tallies: dict[str, Tally]
         try:
             found = predict_at_scale(runs, scale, changes, machine_of(world, seed))
         except HindmostError as error:
-            for each in ranks:
+            for rank in ranks:
                 for case in cases:
-                    tally_of(tallies, f"{each} ranks, {case}").add(
+                    tally_of(tallies, f"{rank} ranks, {case}").add(
                         0.0, None, decided=False, note=f"{note} {error}"
                     )
             return

@@ -214,7 +214,7 @@ def use_of(job: StartedJob) -> TimeUse | None:
 
 def row(scheduler: Scheduler, job: StartedJob) -> tuple[str, ...]:
     """Return the line of a job: how it ended, and what was left."""
-    state = scheduler.look([job.id])[job.id].state
+    state = scheduler.query([job.id])[job.id].state
     use = use_of(job)
     head = (
         job.kind.name,
@@ -257,7 +257,7 @@ def run(scheduler: Scheduler, root: Path, options: argparse.Namespace) -> Iterat
             minutes = 2 if number % 3 == 2 else 1
             running.append(start(scheduler, kind, root, minutes=minutes, disturbed=number % 2 == 1))
         time.sleep(1.0)
-        states = {job.id: scheduler.look([job.id])[job.id].state for job in running}
+        states = {job.id: scheduler.query([job.id])[job.id].state for job in running}
         for job in [job for job in running if states[job.id] not in LIVE]:
             running.remove(job)
             yield row(scheduler, job)

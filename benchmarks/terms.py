@@ -54,7 +54,7 @@ TRIALS, ON_RANKS, SEED = 10_000, 300, 42
 SECONDS = (0.0, 0.05)
 """When a signal comes, after the first iteration."""
 LIMIT_S = 60.0
-LEAST_ITERATIONS = 2
+MIN_ITERATIONS = 2
 """Of each rank before the signal: one mark is no iteration."""
 
 
@@ -204,7 +204,7 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
             if file.exists() and file.stat().st_size == SHARED.size
         ]
 
-    while len(counted()) < RANKS or min(done for _, done in counted()) < LEAST_ITERATIONS:
+    while len(counted()) < RANKS or min(done for _, done in counted()) < MIN_ITERATIONS:
         if time.monotonic() > deadline:
             process.kill()
             return ["it did not start"]
@@ -219,7 +219,7 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
         (run,) = convert_all(folder / "out", folder / "out", faults.append)
     except (DataError, ValueError) as error:
         return [*faults, str(error)]
-    faults = [each for each in faults if "when the program was ended" not in each]
+    faults = [fault for fault in faults if "when the program was ended" not in fault]
     kept, least = hindmost.open(run).bodies, min(done for _, done in before)
     return [*faults, *([] if kept >= least - 2 else [f"{kept} iterations of {least}"])]
 

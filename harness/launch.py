@@ -40,7 +40,7 @@ class AssignedRank:
 def assigned_rank(environment: Mapping[str, str] = os.environ) -> AssignedRank:
     """Return the rank that the launcher assigned to this process: 0 of 1 without a launcher."""
     for name, *variables in LAUNCHERS:
-        size, rank = (environment.get(each, "") for each in variables)
+        size, rank = (environment.get(variable, "") for variable in variables)
         if size.isdecimal() and rank.isdecimal():
             return AssignedRank(launcher=name, size=int(size), rank=int(rank))
     return AssignedRank(launcher="", size=1, rank=0)

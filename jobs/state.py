@@ -93,12 +93,12 @@ def state_of(study: StudyFolder, scheduler: Scheduler) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
     records = study.records()
     try:
-        return progress(study, records, look_at_jobs(study, records, scheduler))
+        return progress(study, records, query_jobs(study, records, scheduler))
     except MissingError as error:
         return progress(study, records, {}, str(error))
 
 
-def look_at_jobs(
+def query_jobs(
     study: StudyFolder,
     records: Mapping[str, RunRecord],
     scheduler: Scheduler,
@@ -106,13 +106,13 @@ def look_at_jobs(
 ) -> dict[str, Job]:
     """Return the last jobs of allocations with such runs; raises a MissingError if unknown."""
     completions = study.completions(records)
-    last = {each.allocation: each.job for each in study.jobs()}
+    last = {job.allocation: job.job for job in study.jobs()}
     asked = [
-        last[each.id]
-        for each in study.plan.allocations
-        if each.id in last and any(completions[run] in wanted for run in each.runs)
+        last[allocation.id]
+        for allocation in study.plan.allocations
+        if allocation.id in last and any(completions[run] in wanted for run in allocation.runs)
     ]
-    return scheduler.look(asked) if asked else {}
+    return scheduler.query(asked) if asked else {}
 
 
 def progress(
@@ -123,7 +123,7 @@ def progress(
 ) -> StudyState:
     """Return the progress of a study, given the folders of its runs and the states of its jobs."""
     completions = study.completions(records)
-    last = {each.allocation: each.job for each in study.jobs()}
+    last = {job.allocation: job.job for job in study.jobs()}
     allocations = []
     for allocation in study.plan.allocations:
         job = None
@@ -135,7 +135,7 @@ def progress(
         for run, found in completions.items()
         if found is Completion.GIVEN_UP
     )
-    total = sum((each.counts for each in allocations), Counter[RunState]())
+    total = sum((allocation.counts for allocation in allocations), Counter[RunState]())
     return StudyState(
         counts={each: total[each] for each in RunState},
         allocations=tuple(allocations),

@@ -17,7 +17,7 @@ from hindmost.jobs.drive.attempt import settle
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, RunState, look_at_jobs, progress
+from hindmost.jobs.state import LIVE, RunState, progress, query_jobs
 
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
@@ -111,7 +111,7 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     """
     records = study.records()
     wanted = (Completion.LEFT, Completion.GIVEN_UP) if again else (Completion.LEFT,)
-    jobs = look_at_jobs(study, records, scheduler, wanted)
+    jobs = query_jobs(study, records, scheduler, wanted)
     for each in progress(study, records, jobs).allocations:
         if RunState.LEFT in each.counts:
             ends = {}
@@ -125,12 +125,12 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             if found is Completion.GIVEN_UP:
                 study.forgive(records[run])
     now = progress(study, study.records(), jobs)
-    open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
+    open_ = [allocation for allocation in now.allocations if RunState.LEFT in allocation.counts]
     submitted = tuple(submit(study, scheduler, [each.allocation for each in open_]))
     live = tuple(
-        each.allocation
-        for each in now.allocations
-        if each.counts[RunState.WAITING] or each.counts[RunState.RUNNING]
+        allocation.allocation
+        for allocation in now.allocations
+        if allocation.counts[RunState.WAITING] or allocation.counts[RunState.RUNNING]
     )
     return Resumption(
         submitted=submitted,
@@ -153,14 +153,14 @@ def cancel(
     MissingError
         The scheduler cannot be asked.
     """
-    jobs = scheduler.look([each.job for each in study.jobs()]).values()
+    jobs = scheduler.query([job.job for job in study.jobs()]).values()
     found = [job.id for job in jobs if job.state in LIVE | {JobState.DEPENDENCY}]
     left: tuple[Job, ...] = ()
     if found:
         scheduler.cancel(found)
         end = time.monotonic() + ending_s
         # A dependency that can never be satisfied stays a cancelled job's reason.
-        while left := tuple(job for job in scheduler.look(found).values() if job.state in LIVE):
+        while left := tuple(job for job in scheduler.query(found).values() if job.state in LIVE):
             if time.monotonic() >= end:
                 break
             time.sleep(1.0)

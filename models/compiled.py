@@ -237,11 +237,11 @@ def made_of(loop: Callable[..., Any], version: str) -> str:
 def bytecode(code: CodeType) -> str:
     """Return what a function does, with the functions within it."""
     within = []
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            within.append(bytecode(each))
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            within.append(bytecode(const))
         else:  # the order of a set of texts is another in each process
-            within.append(repr(sorted(each, key=repr) if isinstance(each, frozenset) else each))
+            within.append(repr(sorted(const, key=repr) if isinstance(const, frozenset) else const))
     return f"{code.co_code.hex()} {within} {code.co_names} {code.co_varnames} {code.co_freevars}"
 
 

@@ -52,7 +52,7 @@ def prepare(environment: Environment) -> None:
             for package in sorted(Path(place).glob("*.deb")):
                 run(["dpkg-deb", "-x", package, f"{place}/all"], what="unpacking", log=log)
             libraries = sorted(Path(place, "all").rglob("*.so*"))
-            if not {"libblas.so.3", "liblapack.so.3"} <= {each.name for each in libraries}:
+            if not {"libblas.so.3", "liblapack.so.3"} <= {library.name for library in libraries}:
                 raise SetupError(f"{' and '.join(packages)} hold no libblas.so.3, liblapack.so.3")
             new = folder.with_name(f"{kind}.new")
             shutil.rmtree(new, ignore_errors=True)
@@ -75,7 +75,7 @@ def used_by_default() -> str:
     """Name the BLAS that PETSc loads where nothing else is asked for."""
     command = [sys.executable, "-m", "hindmost", "doctor"]
     told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    line = next((each for each in told.splitlines() if " BLAS " in each), "")
+    line = next((line for line in told.splitlines() if " BLAS " in line), "")
     return "reference" if "reference BLAS" in line else line.split("BLAS", 1)[-1].strip()
 
 

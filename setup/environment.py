@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LINK = ROOT / ".venv"
 FIRST_ROOMS = ("noise", "ranks", "simulation")
 """Of the models: those whose loops the demo, ``attach``, ``show``, ``check``, ``report`` call."""
+COMPILE_RECORDER = (
+    "from hindmost.harness.recorder.build import recorder_library; recorder_library()"
+)
 SETUP_FILES = sorted(Path(__file__).parent.glob("*.py"))
 
 
@@ -179,5 +182,15 @@ def install_hindmost(environment: Environment, extras: str) -> None:
         *sorted((ROOT / "models").rglob("*.py")),
         *sorted((ROOT / "harness" / "adaptive").rglob("*.py")),
         *sorted((ROOT / "harness" / "probes").rglob("*.py")),
+    )
+    environment.step(
+        "recorder",
+        lambda: run(
+            [environment.path / "bin" / "python", "-c", COMPILE_RECORDER],
+            what="compiling the recorder",
+            expected="about 10 s",
+            log=environment.logs / "recorder.log",
+        ),
+        *sorted((ROOT / "harness" / "recorder").glob("*.*")),
     )
     say(f"{environment.stack} stack ready in .venv")

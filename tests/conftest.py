@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gc
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -47,10 +48,13 @@ LOCAL = PHASES.index("local")
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Where tests run in several processes, let one start all ranks, and one make each fixture.
 
-    Tests of a file share its fixtures, some of which take seconds.
+    Tests of a file share its fixtures, some of which take seconds; those of pages share a browser.
     """
     if item.get_closest_marker("xdist_group") is None:
-        group = "ranks" if item.get_closest_marker("mpi") else item.nodeid.partition("::")[0]
+        file, _, _ = item.nodeid.partition("::")
+        in_browser = isinstance(item, pytest.Function) and hasattr(item.module, "Browser")
+        ranks = item.get_closest_marker("mpi") is not None
+        group = "ranks" if ranks else "browser" if in_browser else file
         item.add_marker(pytest.mark.xdist_group(group))
 
 
@@ -202,9 +206,27 @@ def cycle_values(values: dict[str, object], *, ranks: int) -> dict[str, object]:
     }
 
 
+@pytest.fixture(scope="session")
+def written_once() -> dict[bytes, tuple[str, bytes]]:
+    """Return names and bytes of run files that were written before, by what they contain."""
+    return {}
+
+
 @pytest.fixture
-def run_file(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
-    return write_whole(tmp_path, header, values)
+def run_file(
+    tmp_path: Path,
+    header: Header,
+    values: dict[str, object],
+    written_once: dict[bytes, tuple[str, bytes]],
+) -> Path:
+    contents = pickle.dumps((header, values))
+    if contents not in written_once:
+        file = write_whole(tmp_path, header, values)
+        written_once[contents] = file.name, file.read_bytes()
+        return file
+    name, data = written_once[contents]
+    (tmp_path / name).write_bytes(data)
+    return tmp_path / name
 
 
 EMPTY_PNG = base64.b64decode(
@@ -258,7 +280,7 @@ def quick_pictures() -> Iterator[None]:
 def silent_compilation() -> Iterator[None]:
     """Let no stderr depend on what an earlier test compiled; commands of their own process tell."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "tell_compilation", lambda: None)
+        patch.setattr(cli, "announce_compilation", lambda: None)
         yield
 
 

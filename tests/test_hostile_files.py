@@ -45,7 +45,7 @@ def faults_in(
 
 
 def test_verbs_survive_hostile_files(tmp_path: Path) -> None:
-    assert faults_in(tmp_path, list(KINDS), 1, 10, seconds=0.4) == ""
+    assert faults_in(tmp_path, list(KINDS), 1, 10, seconds=0.25) == ""
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_all_that_is_taught_can_be_imported() -> None:
     "package",
     [
         "hindmost",
-        *(f"hindmost.models.{each.name}" for each in pkgutil.iter_modules(models.__path__)),
+        *(f"hindmost.models.{module.name}" for module in pkgutil.iter_modules(models.__path__)),
     ],
 )
 def test_the_public_names_are_those_that_are_taught(package: str) -> None:

@@ -161,7 +161,7 @@ def accumulated(run: AdaptiveRun) -> Chart:
         after = np.asarray(plan.after, np.int64)
         if after.size:
             series.append(Series(name=rule, look="points", x=done[after - 1], y=total[after - 1]))
-    written = np.array([each.cycle for each in run.checkpoints], np.int64)
+    written = np.array([checkpoint.cycle for checkpoint in run.checkpoints], np.int64)
     places = written - run.first_cycle - 1
     places = places[(places >= 0) & (places < total.size)]
     if places.size:

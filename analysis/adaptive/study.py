@@ -96,8 +96,8 @@ def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.floa
     if checkpoint_s is not None:
         return np.full(cells.size, checkpoint_s), False
     rates = [
-        each.seconds / cells[min(max(0, each.cycle - run.first_cycle), cells.size - 1)]
-        for each in run.checkpoints
+        checkpoint.seconds / cells[min(max(0, checkpoint.cycle - run.first_cycle), cells.size - 1)]
+        for checkpoint in run.checkpoints
     ]
     if rates:
         return float(np.median(rates)) * cells, False
@@ -145,7 +145,7 @@ class Replays:
     @property
     def middle(self) -> AdaptiveRun:
         """The run whose whole time is the median, or the one below it."""
-        order = np.argsort([each.seconds.sum() for each in self.runs], kind="stable")
+        order = np.argsort([run.seconds.sum() for run in self.runs], kind="stable")
         return self.runs[int(order[(len(order) - 1) // 2])]
 
     @property
@@ -154,7 +154,7 @@ class Replays:
         return tuple(
             name
             for name in self.runs[0].predictors
-            if all(name in each.predictors for each in self.runs)
+            if all(name in run.predictors for run in self.runs)
         )
 
     @cached_property
@@ -162,8 +162,7 @@ class Replays:
         """Predictor -> mean absolute error in each run without its first cycle, in percent."""
         return {
             name: [
-                mean_error_percent(each.prediction(name)[1:], each.seconds[1:])
-                for each in self.runs
+                mean_error_percent(run.prediction(name)[1:], run.seconds[1:]) for run in self.runs
             ]
             for name in self.predictors
         }
@@ -174,7 +173,7 @@ class Replays:
 
         None for fewer than two replays, or fewer than two cycles.
         """
-        times = np.stack([each.seconds[1:] for each in self.runs])
+        times = np.stack([run.seconds[1:] for run in self.runs])
         if len(self.runs) < 2 or not times.size:
             return None
         middle: NDArray[np.float64] = np.median(times, axis=0)
@@ -184,7 +183,7 @@ class Replays:
     def load(self) -> tuple[float, float] | None:
         """The highest load of the hosts before a run, and after one; None if unknown."""
         loads = [load for run in self.runs if (load := load_around(run.run)) is not None]
-        return (max(each[0] for each in loads), max(each[1] for each in loads)) if loads else None
+        return (max(load[0] for load in loads), max(load[1] for load in loads)) if loads else None
 
     @cached_property
     def checkpoints(self) -> CheckpointStudy:
@@ -199,13 +198,13 @@ def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
     rank) are the same.
     """
     groups: dict[tuple[str, ...], list[AdaptiveRun]] = {}
-    for each in runs:
+    for run in runs:
         likeness = (
-            *(f"{name} {value}" for name, value in sorted(configuration(each.run).items())),
-            str(each.seconds.size),
-            str(hash(each.total_cells.tobytes() + each.most_cells.tobytes())),
+            *(f"{name} {value}" for name, value in sorted(configuration(run.run).items())),
+            str(run.seconds.size),
+            str(hash(run.total_cells.tobytes() + run.most_cells.tobytes())),
         )
-        groups.setdefault(likeness, []).append(each)
+        groups.setdefault(likeness, []).append(run)
     return [Replays(runs=tuple(members)) for members in groups.values()]
 
 
@@ -241,7 +240,7 @@ def find_onsets(run: AdaptiveRun) -> list[Onset]:
     ran = run.neighbour.astype(np.int8)
     begins = np.flatnonzero(np.diff(np.concatenate([[0], ran])) == 1)
     ends = np.flatnonzero(np.diff(np.concatenate([ran, [0]])) == -1) + 1
-    slower = [each.cycle for each in run.verdicts if each.kind == CycleKind.SLOWER]
+    slower = [verdict.cycle for verdict in run.verdicts if verdict.kind == CycleKind.SLOWER]
     found = []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         cycle = begin + run.first_cycle
@@ -283,7 +282,7 @@ class AdaptiveStudy:
     @property
     def judged(self) -> tuple[Replays, ...]:
         """Groups without a neighbour on purpose that have a floor; all of them if none has."""
-        calm = tuple(each for each in self.errors if not each.runs[0].disturbed_on_purpose)
+        calm = tuple(error for error in self.errors if not error.runs[0].disturbed_on_purpose)
         return tuple(each for each in calm if each.floor is not None) or calm
 
 

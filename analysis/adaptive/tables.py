@@ -35,7 +35,7 @@ def percent(value: float | None) -> str:
 
 def raw_table(errors: Sequence[Replays]) -> Table:
     """Return the errors of each predictor, as made in the runs."""
-    names = list(dict.fromkeys(name for each in errors for name in each.raw))
+    names = list(dict.fromkeys(name for error in errors for name in error.raw))
     return Table(
         columns=(
             Column("runs", WIDE),
@@ -46,13 +46,13 @@ def raw_table(errors: Sequence[Replays]) -> Table:
         ),
         rows=[
             (
-                each.label,
-                str(len(each.runs)),
-                load_text(each.load),
-                percent(each.floor),
-                *(span(each.raw.get(name, [])) for name in names),
+                error.label,
+                str(len(error.runs)),
+                load_text(error.load),
+                percent(error.floor),
+                *(span(error.raw.get(name, [])) for name in names),
             )
-            for each in errors
+            for error in errors
         ],
         notes=(RAW,),
     )
@@ -105,14 +105,14 @@ def onset_table(onsets: Sequence[Onset]) -> Table:
         ),
         rows=[
             (
-                str(Path(each.run.run.path.parent.name, each.run.run.path.name)),
-                str(each.cycle),
-                str(each.length),
-                f"{each.factor:.2f}",
-                "not detected" if each.delay is None else str(each.delay),
-                percent(each.error_percent),
+                str(Path(onset.run.run.path.parent.name, onset.run.run.path.name)),
+                str(onset.cycle),
+                str(onset.length),
+                f"{onset.factor:.2f}",
+                "not detected" if onset.delay is None else str(onset.delay),
+                percent(onset.error_percent),
             )
-            for each in onsets
+            for onset in onsets
         ],
         notes=(f"Errors are those of {DECIDES} from the fourth disturbed cycle on.",),
     )

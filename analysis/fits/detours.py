@@ -168,12 +168,12 @@ def stored_in(injected_s: NDArray[np.float64]) -> StoredDetours:
 
 def detours_table(found: RunDetours) -> Table:
     """Return a row for every law of detours of every rank that was looked at."""
-    known = any(each.stored is not None for each in found.ranks)
+    known = any(rank.stored is not None for rank in found.ranks)
     heads = ("rank", "detours", "iterations", "mean length", "per second", "of the time", "timing")
     rows = [
-        (*cells, *((stored_words(each.stored) if first else "",) if known else ()))
-        for each in found.ranks
-        for first, cells in rank_rows(each)
+        (*cells, *((stored_words(rank.stored) if first else "",) if known else ()))
+        for rank in found.ranks
+        for first, cells in rank_rows(rank)
     ]
     return Table(
         columns=(
@@ -240,7 +240,7 @@ def stored_words(stored: StoredDetours | None) -> str:
 def notes(found: RunDetours) -> Iterable[str]:
     """Say which ranks have detours, what could not be seen, and what is not known."""
     ranks = found.ranks
-    disturbed = [each for each in ranks if each.detours.families]
+    disturbed = [rank for rank in ranks if rank.detours.families]
     if len(ranks) < found.run.columns:
         yield f"Looked at {len(ranks)} of {counted(found.run.columns, 'rank')}, evenly spread."
     if 0 < len(disturbed) < len(ranks):
@@ -248,7 +248,7 @@ def notes(found: RunDetours) -> Iterable[str]:
         on = f", all on {hosts.pop()}" if len(hosts) == 1 < len(set(found.run.hosts)) else ""
         where = named_ranks((each.rank for each in disturbed), found.run.header.ranks)
         yield f"Detours on {where} only{on}."
-    least = max(each.detours.least_s for each in ranks)
+    least = max(rank.detours.least_s for rank in ranks)
     yield f"Detours shorter than {seconds(least)} cannot be told from jitter."
     families = [family for each in disturbed for family in each.detours.families]
     if families:
@@ -274,7 +274,7 @@ def against_probe(found: RunDetours, probed: SystemNoise) -> str:
     The probe also sees detours that are too short for a run; so rates are compared by their share
     of the time.
     """
-    most = max(each.detours.noise_share for each in found.ranks)
+    most = max(rank.detours.noise_share for rank in found.ranks)
     longest = f", the longest {seconds(probed.detour_quantiles_s[-1])}"
     known = (
         f"The probe of the machine found {probed.detours_per_s:.3g} detours per second and rank"

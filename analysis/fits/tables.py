@@ -35,7 +35,7 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
     """
     times = fitted.solve_times_s
     repeated = len(times) > 1
-    reduced = any(each.run.reduced for each in fitted.runs)
+    reduced = any(run.run.reduced for run in fitted.runs)
     assumptions = {model.name: model.explanation for model in fitted.median_run.models}
     rows: list[tuple[str, ...]] = []
     for summary in fitted.summaries():

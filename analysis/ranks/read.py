@@ -113,7 +113,7 @@ class ProfileEntry:
     )
 
 
-def look_at_run(run: Run) -> RanksOfRun:
+def analyse_ranks(run: Run) -> RanksOfRun:
     """Analyse a run file in one pass, block by block; all ranks have full records.
 
     Raises
@@ -125,12 +125,12 @@ def look_at_run(run: Run) -> RanksOfRun:
 
 
 def ranks_of_run() -> Wanted[RanksOfRun]:
-    """Return what `look_at_run` reads, to be read together with other results."""
+    """Return what `analyse_ranks` reads, to be read together with other results."""
     return Wanted(RanksTally)
 
 
 class RanksTally:
-    """The ranks of a run, looked at block by block; see `look_at_run`."""
+    """The ranks of a run, analysed block by block; see `analyse_ranks`."""
 
     def __init__(self, run: Run) -> None:
         columns, body = run.columns, run.summary["body_s"]
@@ -223,7 +223,7 @@ def messages_sent(run: Run) -> NDArray[np.float64]:
     return both
 
 
-def look_at_profiles(run: Run) -> RanksOfRun:
+def analyse_profiles(run: Run) -> RanksOfRun:
     """Analyse all ranks of a run file with full records of only some.
 
     Raises

@@ -104,9 +104,9 @@ def main_stretches(report: RankReport) -> list[Stretch]:
 def code_lines(report: RankReport) -> list[str]:
     """Return between which calls the ranks work, and how long and for whom they wait at the end."""
     lines = []
-    for each in main_stretches(report):
-        words = (stretch_work(report, each), stretch_wait(report, each))
-        lines.append(f"{each}: {', '.join(said for said in words if said)}")
+    for stretch in main_stretches(report):
+        words = (stretch_work(report, stretch), stretch_wait(report, stretch))
+        lines.append(f"{stretch}: {', '.join(said for said in words if said)}")
     return folded(lines, indent="  ")
 
 

@@ -33,15 +33,15 @@ def repository_in(key: str) -> str | None:
 
 def commits_in(fields: Mapping[str, Any]) -> dict[str, str]:
     """Return repository to commit, of all keys with a known one."""
-    found: dict[str, str] = {}
+    commits: dict[str, str] = {}
     for key, value in fields.items():
         repository = repository_in(key)
         if repository is None or isinstance(value, bool) or not isinstance(value, str | int):
             continue
         commit = str(value).strip()
         if commit.lower() not in UNKNOWN:
-            found[repository] = commit
-    return found
+            commits[repository] = commit
+    return commits
 
 
 def short_commit(text: str) -> str:

@@ -137,17 +137,17 @@ class Layout:
         values = [] if why else [each for each in self.values(record) if each.values]
         if not values:
             return session.failed(case, why or "no values")
-        summaries = {each.timer: summarise(each.values) for each in values}
-        errors = {each.timer: each.error or summaries[each.timer][1] for each in values}
+        summaries = {value.timer: summarise(value.values) for value in values}
+        errors = {value.timer: value.error or summaries[value.timer][1] for value in values}
         return session.result(
             case,
             {timer: value for timer, (value, _) in summaries.items()},
-            units={each.timer: each.unit for each in values},
+            units={value.timer: value.unit for value in values},
             errors={timer: error for timer, error in errors.items() if error is not None},
             smaller_is_better={
-                each.timer: each.smaller_is_better
-                for each in values
-                if each.smaller_is_better is not None
+                value.timer: value.smaller_is_better
+                for value in values
+                if value.smaller_is_better is not None
             },
         )
 

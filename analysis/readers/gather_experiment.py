@@ -160,7 +160,9 @@ class ExperimentGathering:
         DataError
             Nothing is left, or a parameter is not above zero.
         """
-        chosen = tuple(_named(each, self.parameters) for each in parameters) or self.parameters
+        chosen = (
+            tuple(_named(parameter, self.parameters) for parameter in parameters) or self.parameters
+        )
         for name in chosen:
             if name not in self.parameters or chosen.count(name) > 1:
                 raise UsageError(
@@ -213,7 +215,7 @@ class ExperimentGathering:
     def _choose(self, source: str, metrics: Sequence[str], kernel: str | None) -> list[Key]:
         """Return the series that are asked for."""
         there = dict.fromkeys(metric for _, metric in self._values)
-        metrics = [_named(each, there) for each in metrics]
+        metrics = [_named(metric, there) for metric in metrics]
         for metric in metrics:
             if metric not in there and there:
                 raise UsageError(f"No metric '{metric}' in {source}; {choose(there)}.")
@@ -307,6 +309,6 @@ def _series(key: Key, unit: str, points: dict[Point, list[float]]) -> KernelSeri
     repetitions = max(map(len, points.values()))
     values = [points[point] + [math.nan] * (repetitions - len(points[point])) for point in ordered]
     arrays = np.array(ordered), np.array(values)
-    for each in arrays:
-        each.flags.writeable = False
+    for array in arrays:
+        array.flags.writeable = False
     return KernelSeries(kernel=key[0], metric=key[1], unit=unit, points=arrays[0], values=arrays[1])

@@ -193,8 +193,8 @@ class HistoryGathering:
     def _sorted_failures(self) -> list[FailedRun]:
         """Return failed runs, each once, in the order of their times."""
         first: dict[tuple[Any, ...], FailedRun] = {}
-        for each in self._failures:
-            first.setdefault((each.time, each.machine, each.case, each.reason), each)
+        for failure in self._failures:
+            first.setdefault((failure.time, failure.machine, failure.case, failure.reason), failure)
         return [first[key] for key in sorted(first)]
 
     def _by_unit(self, key: Key) -> Iterator[tuple[SeriesName, str, list[_Observation]]]:
@@ -203,11 +203,11 @@ class HistoryGathering:
         A unit that takes the place of the usual one on some nights is left out with a remark.
         """
         observations = sorted(self._series[key])
-        units = Counter(each.unit for each in observations)
+        units = Counter(observation.unit for observation in observations)
         usual = min(units, key=lambda name: (-units[name], name))
-        times = {each.time for each in observations if each.unit == usual}
+        times = {observation.time for observation in observations if observation.unit == usual}
         for unit in units:
-            found = [each for each in observations if each.unit == unit]
+            found = [observation for observation in observations if observation.unit == unit]
             name = SeriesName(machine=key[0], case=key[1], timer=key[2])
             if unit == usual:
                 yield name, unit, found
@@ -225,8 +225,8 @@ class HistoryGathering:
         self, name: SeriesName, observations: list[_Observation]
     ) -> list[_Observation]:
         """Read commas that may be decimal or of thousands as the other nights of a series say."""
-        plain = [each.value for each in observations if not each.is_either]
-        either = [each for each in observations if each.is_either]
+        plain = [observation.value for observation in observations if not observation.is_either]
+        either = [observation for observation in observations if observation.is_either]
         if not either:
             return observations
         where = f"{name}: {counted(len(either), 'value')} as '{either[0].value:.3f}' of "
@@ -238,8 +238,10 @@ class HistoryGathering:
             if abs(math.log(1e3 * read / level)) < abs(math.log(read / level)):
                 self.remarks.add(sort, f"{where} taken as thousands, near the other nights.")
                 return [
-                    each._replace(value=each.value * 1e3) if each.is_either else each
-                    for each in observations
+                    observation._replace(value=observation.value * 1e3)
+                    if observation.is_either
+                    else observation
+                    for observation in observations
                 ]
             self.remarks.add(sort, f"{where} taken as fractions, near the other nights.")
             return observations
@@ -324,11 +326,11 @@ def select(
             continue
         of_runs = failures if word != "timer" else ()
         names = {getattr(each.name, word) for each in series}
-        names |= {getattr(each, word) for each in of_runs}
+        names |= {getattr(run, word) for run in of_runs}
         chosen = _choose(sorted(names), word, wanted, history.source)
         series = tuple(each for each in series if getattr(each.name, word) in chosen)
         if of_runs:
-            failures = tuple(each for each in of_runs if getattr(each, word) in chosen)
+            failures = tuple(run for run in of_runs if getattr(run, word) in chosen)
     parents = find_parents({each.name.timer for each in series}, history.parents)
     return replace(history, series=series, failures=failures, parents=parents)
 

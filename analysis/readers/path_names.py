@@ -87,12 +87,12 @@ def parameters_in(name: str) -> dict[str, float]:
     rest = pairs.partition(".")[2]
     if rest[:1].isalpha():
         pairs = rest
-    found: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     at = 0
     while at < len(pairs):
         match = _PAIR.match(pairs, at)
-        if match is None or match[1] in found:
+        if match is None or match[1] in parameters:
             return {}
-        found[match[1]] = float(match[2].replace(",", "."))
+        parameters[match[1]] = float(match[2].replace(",", "."))
         at = match.end()
-    return found
+    return parameters

@@ -19,8 +19,8 @@ from hindmost.analysis.runs.check_bodies import (
     MIN_BODIES,
     SLOW,
     BodyTimes,
-    look_at_bodies,
-    look_at_work,
+    check_bodies,
+    check_work,
     read_body_times,
     read_work_course,
 )
@@ -28,7 +28,7 @@ from hindmost.analysis.runs.configuration import (
     injected_noise,
     is_attached,
 )
-from hindmost.analysis.runs.cores import look_at_cores
+from hindmost.analysis.runs.cores import check_cores
 from hindmost.analysis.runs.cycles import DECIDES, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
     calls_of_threads,
@@ -58,7 +58,7 @@ from hindmost.models.inference import MATTERS
 from hindmost.text import counted, difference, percent, seconds
 
 
-def look_at_clock(run: Run, typical_s: float) -> Iterator[Finding]:
+def check_clock(run: Run, typical_s: float) -> Iterator[Finding]:
     """Find clocks whose common time is too uncertain for the bodies.
 
     Parameters
@@ -82,7 +82,7 @@ MIN_CYCLES = 20
 DISTURBED_CYCLES = (Topic.TIMES, Topic.PREDICTIONS, Topic.COMPARISON)
 
 
-def look_at_cycles(run: Run) -> Iterator[Finding]:
+def check_cycles(run: Run) -> Iterator[Finding]:
     """Find an adaptive run that is short, or was disturbed.
 
     Its cycles do different work, so they are compared with their predictions.
@@ -131,7 +131,7 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
             + remedy(Need.REPLAY, run, before=": "),
             doubts=DISTURBED_CYCLES,
         )
-    slower = [each for each in read.verdicts if each.kind == CycleKind.SLOWER]
+    slower = [verdict for verdict in read.verdicts if verdict.kind == CycleKind.SLOWER]
     if slower:
         yield Finding(
             code="machine-slower",
@@ -146,7 +146,7 @@ SPLIT = (Topic.PHASES, Topic.MODELS)
 
 
 def check_group(group: Group) -> list[Finding]:
-    """Look at all of every run of a group, and at how well its repeats agree.
+    """Check all of every run of a group, and at how well its repeats agree.
 
     Raises
     ------
@@ -173,37 +173,37 @@ def findings_of(groups: Iterable[Group], *, read_large: bool = True) -> list[Fin
             *(
                 replace(each, file=str(run.path))
                 for run in group.runs
-                for each in look_at(run, read_large=read_large)
+                for each in check_run(run, read_large=read_large)
             ),
-            *look_at_repeats(group),
+            *check_repeats(group),
         )
     ]
 
 
-def look_at(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
-    """Look at one run."""
+def check_run(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
+    """Check one run."""
     adaptive = is_adaptive(run)
-    yield from look_at_injection(run)
-    yield from look_at_completeness(run)
-    yield from look_at_cycles(run) if adaptive else look_at_number(run)
-    yield from look_at_ending(run)
-    yield from look_at_cores(run)
+    yield from check_injection(run)
+    yield from check_completeness(run)
+    yield from check_cycles(run) if adaptive else check_number(run)
+    yield from check_ending(run)
+    yield from check_cores(run)
     if read_large or run.bodies * run.columns <= MAX_IN_MEMORY:
         times = read_body_times(run)
-        yield from look_at_books(run, times)
+        yield from check_books(run, times)
         if not adaptive:  # drift is no fault where cells come and go
-            wanted = look_at_work(times) or run.has(INJECTED)
+            wanted = check_work(times) or run.has(INJECTED)
             work = read_work_course(run) if wanted else None
-            yield from look_at_bodies(times, work)
+            yield from check_bodies(times, work)
         typical = float(np.median(times.slowest)) if times.slowest.size else 0.0
     else:
-        yield from look_at_summary_alone(run)
+        yield from check_summary_alone(run)
         typical = run.summary["body_s"]["median"]
-    yield from look_at_calls(run)
-    yield from look_at_clock(run, typical)
+    yield from check_calls(run)
+    yield from check_clock(run, typical)
 
 
-def look_at_injection(run: Run) -> Iterator[Finding]:
+def check_injection(run: Run) -> Iterator[Finding]:
     """Say that noise was injected: the run was disturbed on purpose."""
     law = injected_noise(run)
     if law:
@@ -217,7 +217,7 @@ def look_at_injection(run: Run) -> Iterator[Finding]:
         )
 
 
-def look_at_repeats(group: Group) -> Iterator[Finding]:
+def check_repeats(group: Group) -> Iterator[Finding]:
     """Find repeats that do not agree."""
     times = [run.solve_time_s for run in group.runs]
     if min(times) <= 0.0:
@@ -237,7 +237,7 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
             )
 
 
-def look_at_completeness(run: Run) -> Iterator[Finding]:
+def check_completeness(run: Run) -> Iterator[Finding]:
     """Find failures and lost records."""
     failure, lost = run.header.spec.get("failure"), run.header.records_lost
     failed = failure and not lost
@@ -252,7 +252,7 @@ def look_at_completeness(run: Run) -> Iterator[Finding]:
         )
 
 
-def look_at_number(run: Run) -> Iterator[Finding]:
+def check_number(run: Run) -> Iterator[Finding]:
     """Find too few bodies."""
     if run.bodies < MIN_BODIES:
         yield Finding(
@@ -265,7 +265,7 @@ def look_at_number(run: Run) -> Iterator[Finding]:
         )
 
 
-def look_at_ending(run: Run) -> Iterator[Finding]:
+def check_ending(run: Run) -> Iterator[Finding]:
     """Find solves that did not do what they were asked to, and bodies of an unknown pattern."""
     ending = Ending.of(run.header)
     if ending is None:
@@ -308,7 +308,7 @@ def look_at_ending(run: Run) -> Iterator[Finding]:
         )
 
 
-def look_at_books(run: Run, times: BodyTimes) -> Iterator[Finding]:
+def check_books(run: Run, times: BodyTimes) -> Iterator[Finding]:
     """Find solves whose parts do not add up to the solve time."""
     parts = run.lead_in + times.rank_s + run.restart_durations.sum(axis=0) + run.lead_out
     missed = float(np.abs(parts - run.solve_time).max(initial=0.0))
@@ -322,7 +322,7 @@ def look_at_books(run: Run, times: BodyTimes) -> Iterator[Finding]:
         )
 
 
-def look_at_summary_alone(run: Run) -> Iterator[Finding]:
+def check_summary_alone(run: Run) -> Iterator[Finding]:
     """Find what the summary of a file shows that is too large to be read for a glance."""
     counted = run.summary
     body = counted["body_s"]
@@ -338,7 +338,7 @@ def look_at_summary_alone(run: Run) -> Iterator[Finding]:
         )
 
 
-def look_at_calls(run: Run) -> Iterator[Finding]:
+def check_calls(run: Run) -> Iterator[Finding]:
     """Find MPI calls that were not seen, are unclassified, or came from other threads."""
     share = float(np.max(run.unclassified_share, initial=0.0))
     if share > WORTH_SAYING and not mpi_unseen(run):

@@ -131,7 +131,7 @@ def growth_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> N
     return np.asarray(after / np.maximum(before, np.finfo(float).tiny) - 1.0)
 
 
-def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iterator[Finding]:
+def check_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iterator[Finding]:
     """Say which iterations come back longer, and what they cost.
 
     Parameters
@@ -180,7 +180,7 @@ def whose_drift(work: WorkCourse | None, drift: float) -> str:
 
 def named(ranks: NDArray[np.intp]) -> str:
     """Write ranks: ``rank 0``, ``ranks 0, 1``, ``32 ranks (0, 1, 2, 3, …)``."""
-    listed = ", ".join(str(each) for each in ranks[:MAX_NAMED])
+    listed = ", ".join(str(rank) for rank in ranks[:MAX_NAMED])
     if ranks.size == 1:
         return f"rank {listed}"
     if ranks.size <= MAX_NAMED:
@@ -222,7 +222,7 @@ class BodyTimes:
         return min(seen, key=abs) if seen[0] * seen[1] > 0.0 else 0.0
 
 
-def look_at_work(times: BodyTimes) -> bool:
+def check_work(times: BodyTimes) -> bool:
     """Tell whether the ranks' own work may explain the times: they drift, or long ones recur."""
     return times.slowest.size >= MIN_BODIES and (abs(times.drift) > MATTERS or recurs(times))
 
@@ -304,7 +304,7 @@ def relative_to_place(
     return np.asarray(values / np.maximum(typical, np.finfo(float).tiny))
 
 
-def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator[Finding]:
+def check_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator[Finding]:
     """Find recurring iterations, drift, outliers and slow stretches.
 
     Parameters
@@ -313,7 +313,7 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
         Own work of the ranks, if it is known.
     """
     if work is not None:
-        yield from look_at_recurring(work, times.slowest.size, float(times.rank_s.max()))
+        yield from check_recurring(work, times.slowest.size, float(times.rank_s.max()))
         times = apart_from_recurring(times, work)
     yield from find_outliers(times)
     if times.slowest.size < MIN_BODIES:

@@ -131,7 +131,7 @@ def shared_cores(run: Run) -> str:
     return crowds(run, number_of(run, "cores"))
 
 
-def look_at_cores(run: Run) -> Iterator[Finding]:
+def check_cores(run: Run) -> Iterator[Finding]:
     """Find ranks that had no core when they could run, or may have had none."""
     load, cores = number_of(run, "load_before"), number_of(run, "cores")
     waited, crowded = core_wait(run), shared_cores(run)

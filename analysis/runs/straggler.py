@@ -299,7 +299,7 @@ def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
         return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
     quickest = costs.quickest
     if stretches:
-        quickest = QuickestWork.total([each.quickest for each in stretches])
+        quickest = QuickestWork.total([stretch.quickest for stretch in stretches])
     elif not run.reduced:
         quickest = quickest.with_recurring(recurring_of(run), run.bodies)
     spent_s = processor_time(run, stretches)
@@ -389,7 +389,7 @@ def pooled(verdicts: Sequence[StragglerVerdict]) -> list[RepeatedCulprit]:
     A rank that works more in the quickest iterations is one, however seldom it costs most: other
     processes on the cores may hide in every run what the program does in all of them.
     """
-    known = [each for each in verdicts if not each.withheld and each.costs.own_s.size > 1]
+    known = [one for one in verdicts if not one.withheld and one.costs.own_s.size > 1]
     if len(known) < 2:
         return []
     names = Counter(subject(each.culprit, ()) for each in known if each.culprit is not None)

@@ -63,6 +63,8 @@ class CallPlace(NamedTuple):
         return f"{self.inner} in {name}" if self.inner else name
 
 
+OUTERMOST = ("MPI_Init", "MPI_Finalize")
+"""The ends of the first and of the last stretch where the whole program is one iteration."""
 Ends = tuple[CallPlace, CallPlace]
 """The calls after which a stretch begins, and before which it ends."""
 
@@ -178,6 +180,9 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     kinds = run.variable("event_kind")
     contexts = run.contexts
     ends = [named_chain(contexts, each) for each in range(contexts.count)]
+    is_whole = run.header.spec.get("attached", {}).get("no_loop")
+    if is_whole:
+        ends += [[CodePlace(name)] for name in OUTERMOST]
     found: dict[Ends, NDArray[np.float64]] = {}
     waited_for = times_waited_for(run, ends)
     varying: dict[tuple[Ends, int], NDArray[np.float64]] = {}
@@ -196,17 +201,24 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
             for name in ("event_context", "event_work", "event_duration")
         )
         made = np.flatnonzero(here)  # the rank makes no call at some events of others
-        if made.size < 2:
+        if made.size < (1 if is_whole else 2):
             continue
         # What it works before such an event is before its own next call, too.
-        work = np.add.reduceat(work[: made[-1] + 1], np.append(0, made[:-1] + 1))
+        until_last = work[: made[-1] + 1]
+        work = np.add.reduceat(until_last, np.append(0, made[:-1] + 1))
         here, wait, bodies = here[made].astype(np.int64), wait[made], body_of[made][1:]
-        pairs, of_pair = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
+        if is_whole:
+            last_s = max(0.0, float(run.work[0, rank]) - float(until_last.sum()))
+            here = np.concatenate([[contexts.count], here, [contexts.count + 1]])
+            work, wait = np.concatenate([[0.0], work, [last_s]]), np.pad(wait, 1)
+            bodies = np.zeros(here.size - 1, np.int64)
+        pairs, of_pair = np.unique(here[:-1] * len(ends) + here[1:], return_inverse=True)
         names: dict[Ends, int] = {}
-        parted = [parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs]
+        parted = [parting(*(ends[each] for each in divmod(pair, len(ends)))) for pair in pairs]
         which = np.array([names.setdefault(each, len(names)) for each in parted])[of_pair]
         for pair, name in zip(pairs.tolist(), parted, strict=True):
-            begins.setdefault(name, set()).add(pair // contexts.count)
+            after = pair // len(ends)
+            begins.setdefault(name, set()).update([after] if after < contexts.count else [])
         work_s, wait_s = (np.bincount(which, each[1:]) for each in (work, wait))
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
@@ -290,7 +302,8 @@ def times_waited_for(
         return found
     neighbours, meet, clock_s = neighbours_in(run), exchanges_meet_in(run), clock_uncertainty(run)
     ranks, contexts = run.columns, len(ends)
-    before = np.zeros(ranks, np.int64)  # the context of each rank's last call in the rows before
+    # The context of each rank's last call in the rows before; or the end of MPI_Init.
+    before = np.full(ranks, run.contexts.count if contexts > run.contexts.count else 0)
     for rows in run.blocks():
         block = Block(run, rows)
         events = block.events
@@ -330,6 +343,8 @@ def named_chain(contexts: CallContexts, context: int) -> list[CodePlace]:
 
 def parting(own: Sequence[CodePlace], theirs: Sequence[CodePlace]) -> Ends:
     """Return where two chains of calls part: the places, each with the function called there."""
+    if [CodePlace(OUTERMOST[0])] == own or [CodePlace(OUTERMOST[1])] == theirs:
+        return place_at(own, len(own) - 1), place_at(theirs, len(theirs) - 1)
     alike = (mine == their for mine, their in zip(own, theirs, strict=False))
     at = min(next((at for at, same in enumerate(alike) if not same), len(own)), len(own) - 1)
     return place_at(own, at), place_at(theirs, min(at, len(theirs) - 1))
@@ -407,7 +422,7 @@ def place_of_extra(
 
 def work_in(stretches: Sequence[Stretch], *, quickest: bool) -> list[NDArray[np.float64]]:
     """Return the work in each stretch: of the quickest iterations, or of all of them."""
-    return [each.quickest.typical_s if quickest else each.work_s for each in stretches]
+    return [stretch.quickest.typical_s if quickest else stretch.work_s for stretch in stretches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,7 +453,7 @@ class Growth:
 
 def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
     """Return where work grows most; None if nowhere."""
-    growing = [each for each in stretches if each.grows.any()]
+    growing = [stretch for stretch in stretches if stretch.grows.any()]
     if not growing:
         return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])

@@ -73,7 +73,7 @@ def perform(arguments: argparse.Namespace) -> int:
     with FeedReader(path) as reader:
         history = FeedHistory(reader.head)
         if arguments.once:
-            return look_once(history, reader, as_json=arguments.json)
+            return show_once(history, reader, as_json=arguments.json)
         if is_terminal():
             show_screen(history, reader)
         else:
@@ -92,7 +92,7 @@ def feed_or_none(path: Path) -> Path | None:
 def watch_program(program: WatchedProgram, *, once: bool, as_json: bool) -> int:
     """Watch an attached program until it has ended."""
     if once:
-        use = program.look()
+        use = program.time_use()
         if as_json:
             write_json(None, program=program.name, time=use, more=use.more, trend=use.trend)
         else:
@@ -117,7 +117,7 @@ def status_of(history: FeedHistory) -> int:
     return int(history.end is not None and history.end["status"] != "done")
 
 
-def look_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int:
+def show_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int:
     """Print how far a run is."""
     while poll(reader, history):
         pass

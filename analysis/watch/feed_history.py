@@ -202,7 +202,7 @@ class FeedHistory:
 
     def _interval(self, mean_s: float, done: int, left: int) -> tuple[float, float] | None:
         """Return the interval of the remaining time: its own noise and that of the mean so far."""
-        ends = [(0, 0), *((each["iteration"], each["t_ns"]) for each in self.frames)]
+        ends = [(0, 0), *((frame["iteration"], frame["t_ns"]) for frame in self.frames)]
         windows = np.diff(np.array(ends, np.float64), axis=0)
         windows = windows[windows[:, 0] > 0]
         if len(windows) < 2:

@@ -14,7 +14,7 @@ from hindmost.harness.runfile.time_left import NOTE, TimeUse, read_time_use
 from hindmost.processes import how_ended
 from hindmost.text import duration
 
-LOOK_EVERY_S = 1.0
+POLL_S = 1.0
 SILENT_S, DEAD_S = 10.0, 60.0
 """Notes come every second: from when on their absence is said, and nobody waits for another."""
 
@@ -55,17 +55,17 @@ class WatchedProgram:
         DataError
             Nothing is known of it.
         """
-        last = self.look()
+        last = self.time_use()
         while last.status is None and not self.is_dead():
             show(self.line(last))
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_S)
             use = read_time_use(self.folder)
             if use is None:  # converted, and the folder removed
                 return last
             last = use
         return last
 
-    def look(self) -> TimeUse:
+    def time_use(self) -> TimeUse:
         """Return what was noted last.
 
         Raises

@@ -60,9 +60,9 @@ def next_cycle(history: FeedHistory) -> str:
 def other_predictions(history: FeedHistory) -> str:
     """Return what the other predictors say of the next cycle."""
     return "; ".join(
-        f"{each.name} {duration(each.seconds)}"
-        for each in history.predictions()[1:]
-        if each.seconds is not None
+        f"{prediction.name} {duration(prediction.seconds)}"
+        for prediction in history.predictions()[1:]
+        if prediction.seconds is not None
     )
 
 
@@ -77,7 +77,10 @@ def hindmost_words(history: FeedHistory) -> str:
     if not found or history.head.ranks == 1:
         return ""
     first = found[0]
-    return f"slowest: rank {first.rank}, most work in {first.share:.0%} of the time"
+    return (
+        f"slowest: rank {first.rank}, most work in {percent(first.share, 0)} of the time, "
+        f"{seconds(first.excess_s)} more than the mean"
+    )
 
 
 def ending(history: FeedHistory) -> str:
@@ -118,11 +121,11 @@ def prediction_rows(history: FeedHistory) -> list[list[str]]:
     """Return what each predictor says of the next cycle, and how far off it was."""
     return [
         [
-            each.name,
-            "unknown" if each.seconds is None else seconds(each.seconds),
-            "" if each.error_percent is None else percent(each.error_percent / 100.0),
+            prediction.name,
+            "unknown" if prediction.seconds is None else seconds(prediction.seconds),
+            "" if prediction.error_percent is None else percent(prediction.error_percent / 100.0),
         ]
-        for each in history.predictions()
+        for prediction in history.predictions()
     ]
 
 

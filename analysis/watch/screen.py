@@ -76,8 +76,8 @@ def profile(history: FeedHistory, width: int) -> list[Text]:
         if share < SHARE_SHOWN:
             continue
         heights = "".join(
-            BLOCKS[round(8 * min(each["phase_ns"][place] / max(each["window_ns"], 1), 1.0))]
-            for each in frames
+            BLOCKS[round(8 * min(frame["phase_ns"][place] / max(frame["window_ns"], 1), 1.0))]
+            for frame in frames
         )
         colour = PHASE_COLOURS[place % len(PHASE_COLOURS)]
         row = Text(f"{name:<{LABEL - 5}.{LABEL - 5}} {share:>3.0%} ") + Text(heights, style=colour)
@@ -95,7 +95,7 @@ def heat_title(history: FeedHistory, width: int) -> str:
 def hottest(frames: list[dict[str, Any]]) -> float:
     """Return the largest share in frames of the last one's metric, in thousandths."""
     metric = frames[-1]["metric"]
-    return float(max(1, *(max(each["heat"]) for each in frames if each["metric"] == metric)))
+    return float(max(1, *(max(frame["heat"]) for frame in frames if frame["metric"] == metric)))
 
 
 def heat_map(history: FeedHistory, width: int, rows: int) -> list[Text]:

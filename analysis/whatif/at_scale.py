@@ -301,13 +301,13 @@ def scale_runs(
         on_target = partial(
             simulate_solves,
             work,
-            changes=[replace(each.change, solver=None) for each in changes],
+            changes=[replace(change.change, solver=None) for change in changes],
             network=network.network,
             halo_bytes=halo_bytes(run),
             replicas=replicas,
             seed=number,
         )
-        targets = targets_of(run, work, model, scale)
+        targets = targets_of(run, work, model, network, scale)
         for results in (executor or ThisProcess()).map(on_target, targets):
             here += [
                 simulated(run, named, result.doubted(*work.program.doubt), work, basis, number)
@@ -320,7 +320,7 @@ def scale_runs(
 def replica_s(work: LocalWork, ranks: Sequence[int]) -> float:
     """Return about how long it takes to simulate a solve once on each number of ranks, seconds."""
     segments = len(work.laws)
-    rows = ((each, part) for each in ranks for part in simulated_rows(work.program, each, segments))
+    rows = ((rank, part) for rank in ranks for part in simulated_rows(work.program, rank, segments))
     return segments * sum(each * part.size for each, part in rows) / EVENTS_PER_S
 
 
@@ -336,15 +336,15 @@ def scaled(
 
     What does not apply is refused before anything is simulated.
     """
-    changes = [each.of_target(machine) for each in changes]
+    changes = [change.of_target(machine) for change in changes]
     by_solver = dict[str | None, list[Named]]()
     for each in changes:
         by_solver.setdefault(each.change.solver, []).append(each)
     works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
-    last = next(iter(works.values()))[-1]
-    network = network or network_of(machine, [(last.program, np.unique(last.node).size)])
+    shown = [(each.program, np.unique(each.node).size) for each in next(iter(works.values()))]
+    network = network or network_of(machine, shown[::-1], scale.ranks)
     every = [
         scale_runs(runs, works[solver], scale, named, network, executor)
         for solver, named in by_solver.items()

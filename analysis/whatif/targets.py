@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -30,6 +30,9 @@ from hindmost.models.simulation.scaleup import MAX_RANKS, Placement, neighbours_
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
 
+MAX_HIDDEN = 2.0
+"""Rounds of a reduction over those that the rank in the middle sees, at most: where ranks come one
+after the other, the last to come finds the messages of the others there."""
 FACES = {1: 2, 2: 4, 3: 6}
 """Neighbours of a rank in a grid of one, two or three dimensions."""
 
@@ -150,30 +153,30 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
 
 
 def learnt_factors(
-    counts: NDArray[np.float64], body_s: NDArray[np.float64], ranks: Sequence[int]
+    counts: NDArray[np.float64], recorded_s: NDArray[np.float64], ranks: Sequence[int]
 ) -> dict[int, WorkFactor]:
-    """Return the work on other numbers of ranks, over that on the most recorded ones.
+    """Return a time on other numbers of ranks, over that on the most recorded ones.
 
-    Work that falls is taken to be no more than the largest recorded one: what turns and grows
+    One that falls is taken to be no more than the largest recorded one: work that turns and grows
     beyond that would be work for each rank, which the runs would show.
 
     Parameters
     ----------
     counts : float64 array, shape (count,)
         Recorded numbers of ranks, ascending; at least 2.
-    body_s : float64 array, shape (count,), seconds
-        Work of a rank in an iteration, above 0.
+    recorded_s : float64 array, shape (count,), seconds
+        Work of a rank in an iteration, or what a message costs; above 0.
     """
     found = {}
-    falls = body_s[-1] < body_s[0]
-    most = float(body_s.max() / body_s[-1]) if falls else np.inf
+    falls = recorded_s[-1] < recorded_s[0]
+    most = float(recorded_s.max() / recorded_s[-1]) if falls else np.inf
     for each in ranks:
         if each <= counts[-1]:
-            grown = np.interp(np.log(each), np.log(counts), np.log(body_s / body_s[-1]))
+            grown = np.interp(np.log(each), np.log(counts), np.log(recorded_s / recorded_s[-1]))
             between = float(np.exp(grown))
             found[each] = WorkFactor(typical=between, low=between, high=between)
             continue
-        kernels = MeasuredKernels(points=counts, values=body_s[None] / body_s[-1])
+        kernels = MeasuredKernels(points=counts, values=recorded_s[None] / recorded_s[-1])
         (there,) = forecast_kernels([kernels], float(each))
         low, typical, high = (
             min(float(end[0]), most) for end in (there.low, there.predicted, there.high)
@@ -241,19 +244,29 @@ class NetworkBasis:
     network : NodeNetwork
     basis : str
         In a sentence.
+    messages : mapping of int to WorkFactor
+        By number of ranks: what a message costs over the network; empty if it costs the same.
     """
 
     network: NodeNetwork
     basis: str
+    messages: Mapping[int, WorkFactor] = field(default_factory=dict)
 
 
-def network_of(machine: Machine | None, shown: Sequence[tuple[Program, int]]) -> NetworkBasis:
+def network_of(
+    machine: Machine | None, shown: Sequence[tuple[Program, int]], ranks: Sequence[int] = ()
+) -> NetworkBasis:
     """Return the network of a machine file, or else what messages of recorded reductions cost.
+
+    Runs on several numbers of ranks tell how that changes with it, as for the work of a rank.
 
     Parameters
     ----------
     shown : sequence of (Program, int)
-        Runs that may show what a reduction costs, and their numbers of nodes.
+        Runs that may show what a reduction costs, and their numbers of nodes; those on most ranks
+        first.
+    ranks : sequence of int
+        Numbers of ranks that messages are wanted for.
 
     Raises
     ------
@@ -272,22 +285,41 @@ def network_of(machine: Machine | None, shown: Sequence[tuple[Program, int]]) ->
             )
         network = NodeNetwork(within=within, across=across or within)
         return NetworkBasis(network=network, basis=basis)
-    for program, nodes in shown:
-        message_s, where = message_of(program)
-        if message_s > 0.0:
-            link = Link(pieces=(Piece(from_bytes=0, latency_s=message_s, per_byte_s=0.0),))
-            return NetworkBasis(
-                network=NodeNetwork(within=link, across=link),
-                basis=(
-                    f"Without --machine, every message takes {seconds(message_s)}, as in the "
-                    f"recorded {where} on {counted(nodes, 'node')}"
-                    + (
-                        ", where ranks also wait for each other; those between nodes take longer."
-                        if nodes == 1
-                        else "."
-                    )
-                ),
+    costs: dict[int, list[float]] = {}
+    nodes, where = 0, ""
+    for program, number in shown:
+        message_s, shows = message_of(program)
+        if message_s > 0.0 and where in ("", shows):
+            nodes, where = nodes or number, shows
+            costs.setdefault(program.ranks, []).append(message_s)
+    if costs:
+        counts = np.array(sorted(costs), np.float64)
+        cost_s = np.array([np.median(costs[int(each)]) for each in counts])
+        link = Link(pieces=(Piece(from_bytes=0, latency_s=float(cost_s[-1]), per_byte_s=0.0),))
+        basis = (
+            f"Without --machine, every message takes {seconds(cost_s[-1])}, as in the recorded "
+            f"{where} on {counted(nodes, 'node')}"
+        )
+        if nodes == 1:
+            basis += ", where ranks also wait for each other; those between nodes take longer"
+        messages = {each: WorkFactor() for each in ranks}
+        if counts.size > 1:
+            messages = learnt_factors(counts, cost_s, ranks)
+            basis += (
+                "; on other numbers of ranks what is forecast from "
+                f"{', '.join(map(str, sorted(costs)))} ranks, on which it takes "
+                f"{', '.join(map(seconds, cost_s))}"
             )
+        hidden = max(hidden_rounds(program) for program, _ in shown)
+        if hidden > 1.0:
+            messages = {
+                each: replace(factor, high=hidden * factor.high)
+                for each, factor in messages.items()
+            }
+            basis += f"; if all come at once, up to {hidden:.2g} times as long"
+        return NetworkBasis(
+            network=NodeNetwork(within=link, across=link), basis=f"{basis}.", messages=messages
+        )
     one = all(program.ranks == 1 for program, _ in shown)
     why = "are on one rank" if one else "hide messages and collectives behind work"
     raise DataError(
@@ -321,6 +353,18 @@ def message_of(program: Program) -> tuple[float, str]:
         if found.size and messages > 0.0:
             return float(np.median(found)) / messages, where
     return 0.0, ""
+
+
+def hidden_rounds(program: Program) -> float:
+    """Return how long reductions take if all ranks come at once, over what the middle rank stays.
+
+    That is what the rank stays that stays longest, at most `MAX_HIDDEN`; 1 where all stay alike.
+    """
+    stays = program.released_s.transpose(0, 2, 1)[program.block.meetings]
+    middle_s = np.median(stays, axis=1)
+    if not (middle_s > 0.0).any():
+        return 1.0
+    return float(np.clip(np.median(stays.max(axis=1)) / np.median(middle_s), 1.0, MAX_HIDDEN))
 
 
 def halo_bytes(run: Run) -> float:
@@ -363,7 +407,9 @@ def ranks_per_node(run: Run, scale: Scale) -> tuple[int, str]:
     return found, f"A node has {counted(found, 'rank')}, {why}; --ranks-per-node changes it."
 
 
-def targets_of(run: Run, work: LocalWork, model: WorkModel, scale: Scale) -> list[Target]:
+def targets_of(
+    run: Run, work: LocalWork, model: WorkModel, network: NetworkBasis, scale: Scale
+) -> list[Target]:
     """Return where a run is scaled to."""
     dimensions, _ = grid_of(work, scale)
     per_node, _ = ranks_per_node(run, scale)
@@ -378,6 +424,7 @@ def targets_of(run: Run, work: LocalWork, model: WorkModel, scale: Scale) -> lis
                     node=nodes_of(ranks, per_node), edges=grid_edges(ranks, dimensions)
                 ),
                 work=model.factors[ranks],
+                messages=network.messages.get(ranks, WorkFactor()),
                 halo_bytes=grow * halo_bytes(run),
             )
         )

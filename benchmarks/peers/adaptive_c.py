@@ -57,7 +57,7 @@ class PeerHydro:
         faces = patch.faces
         for which in (slice(faces.across_x), slice(faces.across_x, None)):
             sides = (faces.lower[which], faces.upper[which], faces.level[which])
-            self._mesh += [*(pointer(each) for each in sides), ctypes.c_int64(sides[0].size)]
+            self._mesh += [*(pointer(side) for side in sides), ctypes.c_int64(sides[0].size)]
         walls = patch.walls
         self._mesh += [pointer(walls.cell), pointer(walls.side), ctypes.c_int64(walls.cell.size)]
         self._patch = patch  # its arrays must live as long as their pointers

@@ -38,7 +38,7 @@ def main() -> None:
         modeler = SegmentedModeler() if asked["segmented"] else SingleParameterModeler()
         model: Any = modeler.create_model(measurements)
         if getattr(model, "changing_points", None):
-            ends = [float(each.coordinate[0]) for each in model.changing_points]
+            ends = [float(point.coordinate[0]) for point in model.changing_points]
             changes.append([ends[0], ends[-1]])
             terms.append(None)
         else:

@@ -204,7 +204,7 @@ def walk_world(
     """
     steps = LOOPS[program or world.program]
     if not world.dimensions:
-        steps = tuple(each for each in steps if each[0] not in (SEND, RECEIVE))
+        steps = tuple(step for step in steps if step[0] not in (SEND, RECEIVE))
     share = 1.0 if world.weak else world.ranks / ranks
     node = np.arange(ranks) // world.per_node
     pairs = neighbours(ranks, world.dimensions)
@@ -243,7 +243,7 @@ def walk_world(
         clock = clock + since
     return Walked(
         start=start,
-        kind=[int(KINDS[each]) for each in events],
+        kind=[int(KINDS[event]) for event in events],
         work=work,
         duration=duration,
         rest=rest,
@@ -390,7 +390,7 @@ def neighbours(ranks: int, dimensions: int) -> tuple[NDArray[np.intp], NDArray[n
         for axis in range(dimensions)
     ]
     low, high = (
-        np.concatenate([np.empty(0, np.intp), *(each[side] for each in pairs)]) for side in (0, 1)
+        np.concatenate([np.empty(0, np.intp), *(pair[side] for pair in pairs)]) for side in (0, 1)
     )
     return np.concatenate([low, high]), np.concatenate([high, low])
 

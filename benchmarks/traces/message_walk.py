@@ -53,8 +53,8 @@ def message_costs(
     unlike = dict.fromkeys(program.collectives)
     steps = {one: collective_s(one, program.ranks, link.time_s) for one in unlike}
     carried = {one: branch_bytes(one, program.ranks) for one in unlike}
-    branches = {one: [link.time_s(each) for each in sizes] for one, sizes in carried.items()}
-    waiting = {one: [each > eager_bytes for each in sizes] for one, sizes in carried.items()}
+    branches = {one: [link.time_s(size) for size in sizes] for one, sizes in carried.items()}
+    waiting = {one: [size > eager_bytes for size in sizes] for one, sizes in carried.items()}
     columns = 2 * levels_of(program.ranks)
     return MessageCosts(
         message_s=message_s,
@@ -206,8 +206,8 @@ def walk_messages(
         program.destination.astype(np.int64),
         costs.message_s,
         costs.waits,
-        np.array([each.pattern for each in collectives], np.int64),
-        np.array([each.root for each in collectives], np.int64),
+        np.array([collective.pattern for collective in collectives], np.int64),
+        np.array([collective.root for collective in collectives], np.int64),
         costs.collective_s,
         costs.branch_s,
         costs.in_step,

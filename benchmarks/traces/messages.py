@@ -299,7 +299,7 @@ def message_program(ranks: Sequence[RankTrace]) -> MessageProgram:
         A message that is never received or whose end nobody waits for, a receive without a message
         or with several to choose from, or ranks that disagree on collectives.
     """
-    count = sum(len(each.kind) for each in ranks)
+    count = sum(len(rank.kind) for rank in ranks)
     if count > MAX_VALUES:
         raise DataError(
             f"{count:,} operations of all ranks; replays hold them in memory, at most "
@@ -309,7 +309,7 @@ def message_program(ranks: Sequence[RankTrace]) -> MessageProgram:
         refuse_open(trace)
     messages = matched(ranks)
     size = len(ranks)
-    kind = np.array([one for each in ranks for one in each.kind], np.uint8)
+    kind = np.array([one for rank in ranks for one in rank.kind], np.uint8)
     target = [
         each * size + trace.rank if isinstance(each, int) else each.message
         for trace in ranks
@@ -317,13 +317,13 @@ def message_program(ranks: Sequence[RankTrace]) -> MessageProgram:
     ]
     kind[np.array(target, np.int64) < 0] = Operation.NOTHING
     return MessageProgram(
-        first=np.cumsum([0, *(len(each.kind) for each in ranks)], dtype=np.int64),
+        first=np.cumsum([0, *(len(rank.kind) for rank in ranks)], dtype=np.int64),
         kind=kind,
         target=np.array(target, np.int64),
-        work=np.array([one for each in ranks for one in each.work], np.float64),
-        after=np.array([each.waiting_s for each in ranks]),
-        line=np.array([one for each in ranks for one in each.line], np.int32),
-        files=tuple(each.file for each in ranks),
+        work=np.array([one for rank in ranks for one in rank.work], np.float64),
+        after=np.array([rank.waiting_s for rank in ranks]),
+        line=np.array([one for rank in ranks for one in rank.line], np.int32),
+        files=tuple(rank.file for rank in ranks),
         source=np.array([source for source, _ in messages], np.int32),
         destination=np.array([begun.other for _, begun in messages], np.int32),
         bytes=np.array([begun.bytes for _, begun in messages], np.float64),
@@ -335,8 +335,8 @@ def message_program(ranks: Sequence[RankTrace]) -> MessageProgram:
 def refuse_open(trace: RankTrace) -> None:
     """Raise a DataError for a message whose end is never waited for."""
     for begun, does in (
-        *((each, "send") for each in trace.sends),
-        *((each, "receive") for each in trace.receives),
+        *((send, "send") for send in trace.sends),
+        *((receive, "receive") for receive in trace.receives),
     ):
         if not begun.ended:
             raise DataError(
@@ -396,7 +396,7 @@ def take_first(inbox: dict[int, Tagged], begun: Begun, where: str) -> int:
         There is none, or messages of several ranks fit.
     """
     sources = inbox if begun.other == ANY else {begun.other} & inbox.keys()
-    fit = sorted(each for each in sources if begun.tag == ANY or begun.tag in inbox[each])
+    fit = sorted(source for source in sources if begun.tag == ANY or begun.tag in inbox[source])
     wanted = f"from {'any rank' if begun.other == ANY else f'rank {begun.other}'}" + (
         "" if begun.tag == ANY else f" with tag {begun.tag}"
     )

@@ -164,7 +164,7 @@ def joined(blocks: list[Blocks]) -> Blocks | None:
         return None
 
     def together(parts: Sequence[Any], *names: str) -> dict[str, Any]:
-        return {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
+        return {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
 
-    edges = together([each.edges for each in blocks], "source", "target", "bytes", "epoch")
+    edges = together([block.edges for block in blocks], "source", "target", "bytes", "epoch")
     return Blocks(**together(blocks, "place", "load", "owner", "epoch"), edges=BlockEdges(**edges))

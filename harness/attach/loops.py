@@ -206,12 +206,10 @@ class LoopOfRanks:
 
         found = on_root(communicator, choose_loops)
         if isinstance(found, str):
-            known_until = self.summed_from_s if is_cut else self.known_until_s
-            until_s = min(self.blocks.of_all("reading", known_until)) if cut else math.inf
-            said = Attached(no_loop=found)
-            if is_cut:
-                said["summed"] = SummedCalls(unit=1, passes=0, unknown=0)
-            return (lambda rank: [self.whole_program(until_s, rank)]), [said]
+            until_s = math.inf
+            if not self.section.whole:
+                until_s = min(self.blocks.of_all("reading", self.known_until_s))
+            return (lambda rank: [self.whole_program(until_s, rank)]), [Attached(no_loop=found)]
         if is_cut:
             for _, iterations in found:
                 iterations["summed"] = SummedCalls(unit=1, passes=0, unknown=0)

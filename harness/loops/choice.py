@@ -125,12 +125,12 @@ class Candidate:
     @property
     def iterations(self) -> int:
         """The fewest on any rank."""
-        return min(each.iterations for each in self.ranks)
+        return min(rank.iterations for rank in self.ranks)
 
     @property
     def most(self) -> int:
         """The most on any rank."""
-        return max(each.iterations for each in self.ranks)
+        return max(rank.iterations for rank in self.ranks)
 
     @property
     def equal(self) -> bool:
@@ -140,40 +140,40 @@ class Candidate:
     @property
     def share(self) -> float:
         """Of the time, on the rank where it is least."""
-        return min(each.share for each in self.ranks)
+        return min(rank.share for rank in self.ranks)
 
     @property
     def iterates(self) -> bool:
         """Whether some entry has several iterations: else what repeats is not this loop."""
-        return not all(each.once for each in self.ranks)
+        return not all(rank.once for rank in self.ranks)
 
     @property
     def sharing(self) -> float:
         """Iterations that share its calls, the fewest of a rank; 0 if their numbers differ."""
-        least = min(each.effective for each in self.ranks)
+        least = min(rank.effective for rank in self.ranks)
         return min(self.iterations, least) if self.iterates and self.equal else 0.0
 
     @property
     def calls(self) -> int:
         """Of MPI in it on all ranks, without MPI-IO."""
-        return sum(each.calls for each in self.ranks)
+        return sum(rank.calls for rank in self.ranks)
 
     @property
     def constant(self) -> bool:
         """Whether it has the same number of iterations each time on all ranks."""
-        return min(each.constant for each in self.ranks) >= NEARLY_ALL
+        return min(rank.constant for rank in self.ranks) >= NEARLY_ALL
 
     @property
     def short(self) -> bool:
         """Whether it goes over axes, fields or messages: a few each time, or each in no time."""
-        trips = min(each.trips for each in self.ranks)
-        seconds = max(each.seconds for each in self.ranks)
+        trips = min(rank.trips for rank in self.ranks)
+        seconds = max(rank.seconds for rank in self.ranks)
         return (self.constant and trips < MIN_TRIPS) or seconds < MIN_SECONDS
 
     @property
     def long(self) -> bool:
         """Whether it iterates often enough each time."""
-        return min(each.iterations / each.entries for each in self.ranks) >= ENOUGH
+        return min(rank.iterations / rank.entries for rank in self.ranks) >= ENOUGH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +236,7 @@ def signatures_of(
     key_of : callable
         From a frame to what tells its function from others.
     """
-    found: dict[LoopKey, Signature] = {}
+    signatures: dict[LoopKey, Signature] = {}
     headers: dict[tuple[object, int], dict[int, int]] = {}
     depth: dict[LoopKey, int] = {}
     # Of one loop the compiler may make a nest, of which ranks go round in different ones.
@@ -250,8 +250,8 @@ def signatures_of(
         functions = (*(key_of(frame) for frame in key[0]), key[1])
         seen = headers.setdefault((functions, depth[key]), {})
         seen[key[2]] = seen.get(key[2], -1) + 1
-        found[key] = (functions, depth[key], list(seen).index(key[2]), seen[key[2]])
-    return found
+        signatures[key] = (functions, depth[key], list(seen).index(key[2]), seen[key[2]])
+    return signatures
 
 
 def summaries_of(
@@ -271,7 +271,7 @@ def summaries_of(
         Share of it from which on a loop is summarised: from all its calls in a function, as the
         compiler may have unrolled the loop around it.
     """
-    found = {}
+    summaries = {}
     together: defaultdict[tuple[object, int], float] = defaultdict(float)
     for key, loop in loops.items():
         together[signatures[key][0], key[2]] += loop.seconds
@@ -288,7 +288,7 @@ def summaries_of(
         hidden = np.empty(0, np.int64)
         if loop.begins.size >= 2 * MIN_ITERATIONS:
             hidden = np.flatnonzero(hidden_every(loop, calls))
-        found[signatures[key]] = Summary(
+        summaries[signatures[key]] = Summary(
             around=tuple(signatures[each] for each in loops_around(loop, loops)),
             header=key[2],
             iterations=iterations,
@@ -303,7 +303,7 @@ def summaries_of(
             hidden=tuple(hidden.tolist()),
             gaps=loop.gaps,
         )
-    return found
+    return summaries
 
 
 def sharing(made: NDArray[np.int64]) -> float:
@@ -327,7 +327,7 @@ def candidates_of(
     return {
         signature: Candidate(
             signature=signature,
-            ranks=tuple(each[signature] for each in ranks),
+            ranks=tuple(rank[signature] for rank in ranks),
             parent=next((each for each in ranks[0][signature].around if each in common), None),
             slack=slack,
         )
@@ -341,7 +341,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     The one with most of the time is first. One of few iterations comes after those that iterate
     often: a set-up may take long.
     """
-    roots = [each for each in candidates.values() if each.parent is None]
+    roots = [candidate for candidate in candidates.values() if candidate.parent is None]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
     together = [each for each in _merged(found, candidates) if each.share >= MIN_SHARE]
     return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
@@ -372,7 +372,7 @@ def _merged(found: Sequence[Chosen], candidates: Mapping[Signature, Candidate]) 
 
 
 def _children(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> list[Candidate]:
-    return [each for each in candidates.values() if each.parent == loop.signature]
+    return [candidate for candidate in candidates.values() if candidate.parent == loop.signature]
 
 
 def _descend(
@@ -437,7 +437,7 @@ def _taken(
         iterations=loop.iterations // every,
         share=loop.share,
         around=around,
-        inside=tuple(each.signature for each in _children(loop, candidates)),
+        inside=tuple(child.signature for child in _children(loop, candidates)),
         few=few,
     )
 
@@ -457,15 +457,15 @@ def named_loop(
     ]
     # Of a function that calls itself, the outermost call has what the others do.
     named = set(parts)
-    parts = [each for each in parts if not named & set(candidates[each].ranks[0].around)]
+    parts = [part for part in parts if not named & set(candidates[part].ranks[0].around)]
     if not parts:
         return None
     loops = [candidates[part] for part in parts]
     return Chosen(
         parts=tuple(parts),
         every=every,
-        iterations=sum(each.iterations for each in loops) // every,
-        share=sum(each.share for each in loops),
+        iterations=sum(loop.iterations for loop in loops) // every,
+        share=sum(loop.share for loop in loops),
         around=(),
         inside=tuple(child.signature for child in _children(loops[0], candidates)),
     )

@@ -208,11 +208,11 @@ def python_loops(file: str, name: str, first_line: int) -> Interpreted:
         tree = inside[0]
         loops = [tree] if isinstance(tree, COMPREHENSIONS) else []
     loops += [node for node in _own_nodes(tree) if isinstance(node, LOOPS)]
-    lines = [(each.lineno, each.end_lineno or each.lineno) for each in loops]
+    lines = [(loop.lineno, loop.end_lineno or loop.lineno) for loop in loops]
     return Interpreted(
         loops=tuple(sorted(lines, key=lambda each: (each[0], -each[1]))),
         straight={None: set(_straight(tree))}
-        | {each.lineno: set(_straight(each)) for each in loops},
+        | {loop.lineno: set(_straight(loop)) for loop in loops},
     )
 
 
@@ -221,18 +221,18 @@ def _straight(tree: ast.AST) -> Iterator[int]:
     body = getattr(tree, "body", [])
     for node in body if isinstance(body, list) else []:
         parts = [node, *_own_nodes(node)]
-        if any(isinstance(each, LEAVES) for each in parts):
+        if any(isinstance(part, LEAVES) for part in parts):
             return
         if isinstance(node, ast.With):
             yield from _straight(node)
-        elif not any(isinstance(each, AVOIDS) for each in parts):
+        elif not any(isinstance(part, AVOIDS) for part in parts):
             yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _first_lines(node: ast.stmt | ast.expr) -> set[int]:
     """Return the lines with which a function may be said to begin: its own or a decorator's."""
     decorators = getattr(node, "decorator_list", [])
-    return {node.lineno, *(each.lineno for each in decorators)}
+    return {node.lineno, *(decorator.lineno for decorator in decorators)}
 
 
 def _own_nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -263,7 +263,7 @@ def compiled(module: Module, begin: int, size: int) -> Compiled | None:
         parts[part] = [Instruction(*each) for each in code]
         targets = [each.target for each in parts[part] if each.jumps]
         functions = [file.function(each) for each in map(file.own_code, targets) if each]
-        waiting += [each for each in functions if each is not None]
+        waiting += [function for function in functions if function is not None]
     return blocks_of(parts, begin, file) if any(parts.values()) else None
 
 
@@ -331,21 +331,21 @@ def blocks_of(parts: Mapping[range, Sequence[Instruction]], begin: int, file: El
     targets: dict[int, int] = {}
     for instructions in parts.values():
         written: dict[str, str] = {}  # by register, which instruction wrote it last
-        for each in instructions:
-            behind = each.address + each.size
-            if each.calls and each.target is not None:
-                targets[behind] = each.target
-                if DOES_NOT_RETURN.fullmatch(file.symbol(each.target) or ""):
+        for instruction in instructions:
+            behind = instruction.address + instruction.size
+            if instruction.calls and instruction.target is not None:
+                targets[behind] = instruction.target
+                if DOES_NOT_RETURN.fullmatch(file.symbol(instruction.target) or ""):
                     ends[behind] = _End()
-            elif each.jumps:
-                ends[behind] = _end_of_jump(each, parts, file, written)
-            elif each.plain.startswith("ret"):
+            elif instruction.jumps:
+                ends[behind] = _end_of_jump(instruction, parts, file, written)
+            elif instruction.plain.startswith("ret"):
                 ends[behind] = _End(leaves=RETURNS)
-            elif each.name in ("ud2", "hlt", "udf", "brk"):
+            elif instruction.name in ("ud2", "hlt", "udf", "brk"):
                 ends[behind] = _End()
-            written[each.operands.partition(",")[0]] = each.name
-    leaders = {each[0] for each in parts} | {each.to for each in ends.values()} | ends.keys()
-    places = sorted(each for each in leaders if each is not None and _part_of(each, parts))
+            written[instruction.operands.partition(",")[0]] = instruction.name
+    leaders = {part[0] for part in parts} | {end.to for end in ends.values()} | ends.keys()
+    places = sorted(leader for leader in leaders if leader is not None and _part_of(leader, parts))
     number = {place: at for at, place in enumerate(places)}
     successors: list[list[int]] = [[] for _ in places]
     leaves: dict[int, str] = {}
@@ -363,7 +363,7 @@ def blocks_of(parts: Mapping[range, Sequence[Instruction]], begin: int, file: El
             leaves[at] = end.leaves
         if end.by_table:
             by_table.append((at, part))
-    led_to = {number[begin], *(to for each in successors for to in each)}
+    led_to = {number[begin], *(to for successor in successors for to in successor)}
     for at, part in by_table:
         inside = (to for to, place in enumerate(places) if place in part)
         successors[at] += [to for to in inside if to not in led_to]
@@ -377,7 +377,7 @@ def blocks_of(parts: Mapping[range, Sequence[Instruction]], begin: int, file: El
 
 
 def _part_of(address: int, parts: Iterable[range]) -> range | None:
-    return next((each for each in parts if address in each), None)
+    return next((part for part in parts if address in part), None)
 
 
 def _end_of_jump(

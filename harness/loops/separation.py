@@ -45,8 +45,8 @@ def are_separated(loop: Loop, chains: Chains, functions: Functions) -> bool:
         inner = nest[nest.index(header) + 1 :]
         calls[inner[0] if inner else None] |= {place} if _leads(lead, level, functions) else set()
     return all(
-        function.must_make(set().union(*(calls[each] for each in calls if each != alone)), header)
-        for alone in ([each for each in calls if each is not None] or [0])
+        function.must_make(set().union(*(calls[call] for call in calls if call != alone)), header)
+        for alone in ([call for call in calls if call is not None] or [0])
     )
 
 

@@ -106,7 +106,7 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     events = {"balance": seconds[Phase.BALANCE] / CYCLES}
     if communicator.size == 1:  # calls on one rank, which waits for nobody
         application, done = application_of(deck), (CYCLES * deck.steps, float(iterations.sum()))
-        exchanges = sum(each.count.of(*done) for each in application.exchanges)
+        exchanges = sum(exchange.count.of(*done) for exchange in application.exchanges)
         events["exchange"] = seconds[Phase.HALO] / exchanges
         events["reduce"] = seconds[Phase.REDUCTION] / application.reductions.of(*done)
         events["loop"] = seconds[Phase.REST] / (CYCLES * deck.steps)

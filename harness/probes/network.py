@@ -23,7 +23,7 @@ from hindmost.text import bandwidth, byte_count, seconds
 
 POWERS = tuple(2**power for power in range(23))
 """1 byte to 4 MiB."""
-SIZES = tuple(sorted({0, *POWERS, *(3 * each // 2 for each in POWERS[1:-1])}))
+SIZES = tuple(sorted({0, *POWERS, *(3 * power // 2 for power in POWERS[1:-1])}))
 """Of messages, bytes: 0, powers of two, and one and a half times these."""
 REDUCTION = 8
 """Bytes of an allreduce, which solvers and the adaptive kernel sum."""
@@ -117,7 +117,7 @@ def measure_network(
 def rank_counts(size: int) -> tuple[int, ...]:
     """Return 2, 4, 8 and so on, and finally the number of ranks."""
     powers = {2**power for power in range(1, size.bit_length())}
-    return tuple(sorted({each for each in powers if each <= size} | {size} - {1}))
+    return tuple(sorted({power for power in powers if power <= size} | {size} - {1}))
 
 
 def measure_pair(pair: Any, sizes: Sequence[int], effort: Effort) -> tuple[Times, Times]:

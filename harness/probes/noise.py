@@ -164,7 +164,7 @@ def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
     return SystemNoise(
         detours_per_s=float(np.mean([rank.per_s for rank in ranks])),
         share=float(np.mean([rank.share for rank in ranks])),
-        detour_quantiles_s=tuple(float(each) for each in quantiles),
+        detour_quantiles_s=tuple(float(quantile) for quantile in quantiles),
     )
 
 
@@ -184,12 +184,12 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
         "quantum_s": effort.quantum_s,
         "ranks": [rank_samples(rank, each, rank in kept) for rank, each in enumerate(ranks)],
     }
-    shares = [each.share for each in ranks]
+    shares = [rank.share for rank in ranks]
     rows = [
         ("detours per second and rank", f"{noise.detours_per_s:.4g}"),
         ("share lost to detours", f"{percent(noise.share, None)} ({percent(min(shares), None)} to "
          f"{percent(max(shares), None)} by rank)"),
-        ("share lost, FWQ", percent(float(np.mean([each.fwq_share for each in ranks])), None)),
+        ("share lost, FWQ", percent(float(np.mean([rank.fwq_share for rank in ranks])), None)),
     ]  # fmt: skip
     if noise.detour_quantiles_s:
         told = ", ".join(seconds(each) for each in noise.detour_quantiles_s)

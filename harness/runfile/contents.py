@@ -107,7 +107,7 @@ class Header:
     def passes(self) -> str:
         """That an iteration may be several passes of its loop; empty if calls separate them all."""
         loops = ((self.spec.get("attached") or {}).get("loop") or {}).get("loops", ())
-        several = any(each["role"] == "measured" and each.get("at_least") for each in loops)
+        several = any(loop["role"] == "measured" and loop.get("at_least") for loop in loops)
         return "each of one or more passes" if several else ""
 
     def loops(self, *, every: bool = False) -> list[str]:
@@ -166,7 +166,7 @@ class Header:
             As in the file.
         """
         values = {
-            each.name: attributes[each.name] for each in fields(cls) if each.name in attributes
+            field.name: attributes[field.name] for field in fields(cls) if field.name in attributes
         }
         for name, form in OBJECTS.items():
             if name in values:

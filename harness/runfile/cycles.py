@@ -29,7 +29,7 @@ PULSE = "pulse_core"
 
 def arrays_of(parts: Any, prefix: str) -> dict[str, NDArray[Any]]:
     """Return the arrays of a dataclass that are known, by the names that they have in the file."""
-    found = {f"{prefix}{each.name}": getattr(parts, each.name) for each in fields(parts)}
+    found = {f"{prefix}{field.name}": getattr(parts, field.name) for field in fields(parts)}
     return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
 
 

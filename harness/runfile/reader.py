@@ -409,7 +409,11 @@ class Run:
         """Check what is left once `verify_bodies` saw every body; raises like `verify`."""
         checked = ("start", "duration", "phase_duration")
         with self.reading() as file:
-            rest = [each for each in VARIABLES if each.large and each.name not in checked]
+            rest = [
+                variable
+                for variable in VARIABLES
+                if variable.large and variable.name not in checked
+            ]
             check_values_in(file, rest, self.columns, self.bodies)
         self._verified = True
 
@@ -546,8 +550,10 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
     meshes and places can be used as indices.
     """
     held = {name: file[name] for name in file}  # each is looked up once
-    groups = {each.group for each in VARIABLES if each.name in held} - {"alone"}
-    there = [each for each in VARIABLES if each.name in held or each.group in groups]
+    groups = {variable.group for variable in VARIABLES if variable.name in held} - {"alone"}
+    there = [
+        variable for variable in VARIABLES if variable.name in held or variable.group in groups
+    ]
     names = {name for variable in there for name in variable.dimensions}
     names |= {dimension for name, (dimension, _) in TEXTS.items() if name in held}
     texts = {"host"} | ({"every_host"} if "ranks" in groups else set())

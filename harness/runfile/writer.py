@@ -435,8 +435,8 @@ def gathered_blocks(
         The first row and the first rank of a block; on rank 0 only.
     array, shape (row, rank, ...)
     """
-    count = sum(each.ranks for each in places)
-    ends = list(accumulate(each.ranks for each in places))
+    count = sum(place.ranks for place in places)
+    ends = list(accumulate(place.ranks for place in places))
     # Neighbouring ranks are written together.
     joints = [
         at
@@ -454,7 +454,7 @@ def gathered_blocks(
             part[at] = each[first : first + rows]
         whole = np.empty((count, *shape) if communicator.rank == 0 else 0, like.dtype)
         size = int(np.prod(shape, dtype=np.int64))
-        communicator.Gatherv(part, [whole, [each.ranks * size for each in places]], root=0)
+        communicator.Gatherv(part, [whole, [place.ranks * size for place in places]], root=0)
         if communicator.rank == 0:
             for rank, (begin, end) in zip(firsts, pairwise(borders), strict=True):
                 if end > begin:

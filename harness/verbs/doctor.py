@@ -40,14 +40,14 @@ examples:
   hindmost doctor --schema show         # the JSON schema of 'hindmost show --json'
 """
 PATIENCE_S = 120.0
-"""How long a look may take; the recorder may have to be compiled for it."""
+"""How long a check may take; the recorder may have to be compiled for it."""
 QUIET_LOAD = 0.3
 """Load a core above which timings are disturbed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One thing that was looked at.
+    """One thing that was checked.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Look and tell; exit status 4 if solvers cannot be run here."""
+    """Check and print; exit status 4 if solvers cannot be run here."""
     if arguments.compile is not None:
         write_lines(*compile_models(arguments.compile), flush=True)
         return 0
@@ -108,32 +108,32 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.mpicc:
         raise UsageError("--mpicc goes with --build-recorders FOLDER.")
     findings = []
-    for each in diagnoses(tuple(LOOKS)):
-        findings.append(each)
-        if not arguments.json:  # at once: the next look may take a while
-            write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
+    for diagnosis in diagnoses(tuple(CHECKS)):
+        findings.append(diagnosis)
+        if not arguments.json:  # at once: the next check may take a while
+            write_lines(f"{diagnosis.verdict:6}{diagnosis.subject:12}{diagnosis.text}", flush=True)
     if arguments.json:
         write_json(findings=findings)
-    lacking = any(each.verdict == "lacks" for each in findings)
+    lacking = any(finding.verdict == "lacks" for finding in findings)
     return MissingError.exit_status if lacking else 0
 
 
 def diagnoses(subjects: Sequence[str], patience_s: float = PATIENCE_S) -> Iterator[Diagnosis]:
     """Look at one subject after the other in a process of its own, which a broken MPI may end.
 
-    What is left is then looked at in another one.
+    What is left is then checked in another one.
 
     Parameters
     ----------
     subjects : sequence of str
-        Keys of `LOOKS`.
+        Keys of `CHECKS`.
     patience_s : float
         How long to wait for each.
     """
     left = list(subjects)
     while left:
         reading, writing = os.pipe()
-        words = [sys.executable, "-P", "-c", LOOK_IN_CHILD, str(writing), *left]
+        words = [sys.executable, "-P", "-c", CHECK_IN_CHILD, str(writing), *left]
         # What MPI writes to stdout is no result of this verb.
         with (
             subprocess.Popen(words, stdout=2, pass_fds=[writing]) as child,
@@ -158,19 +158,19 @@ def diagnoses(subjects: Sequence[str], patience_s: float = PATIENCE_S) -> Iterat
                 yield Diagnosis(subject=left.pop(0), verdict="lacks", text=why)
 
 
-def look_in_child(pipe: int, subjects: Sequence[str]) -> None:
-    """Look at one subject after the other, and write what each look returns, a line each."""
+def check_in_child(pipe: int, subjects: Sequence[str]) -> None:
+    """Check one subject after the other, and write what each check returns, a line each."""
     with os.fdopen(pipe, "w") as lines:
         for subject in subjects:
-            verdict, text = LOOKS[subject]()
+            verdict, text = CHECKS[subject]()
             found = Diagnosis(subject=subject, verdict=verdict, text=text)
             lines.write(f"{strict_json(to_document(found))}\n")
             lines.flush()
 
 
-LOOK_IN_CHILD = (
-    "import sys; from hindmost.harness.verbs.doctor import look_in_child; "
-    "look_in_child(int(sys.argv[1]), sys.argv[2:])"
+CHECK_IN_CHILD = (
+    "import sys; from hindmost.harness.verbs.doctor import check_in_child; "
+    "check_in_child(int(sys.argv[1]), sys.argv[2:])"
 )
 
 
@@ -182,7 +182,9 @@ def compile_models(rooms: Sequence[str] = ()) -> list[str]:
     UsageError
         The models have no such room.
     """
-    all_rooms = [each.name for each in pkgutil.iter_modules(hindmost.models.__path__) if each.ispkg]
+    all_rooms = [
+        module.name for module in pkgutil.iter_modules(hindmost.models.__path__) if module.ispkg
+    ]
     for room in rooms or all_rooms:
         if room not in all_rooms:
             raise UsageError(f"The models have no room '{room}'; {choose(all_rooms, room)}.")
@@ -193,7 +195,7 @@ def compile_models(rooms: Sequence[str] = ()) -> list[str]:
     return [f"{len(loops)} loops are compiled:", *(f"  {name}" for name in loops)]
 
 
-def look_at_package() -> tuple[str, str]:
+def check_package() -> tuple[str, str]:
     """Say which hindmost and Python these are."""
     parts = [
         f"{name} {installed(name) or 'absent'}" for name in ("numpy", "scipy", "numba", "h5py")
@@ -201,7 +203,7 @@ def look_at_package() -> tuple[str, str]:
     return "ok", f"{installed('hindmost')}; {', '.join(parts)}"
 
 
-def look_at_recorder() -> tuple[str, str]:
+def check_recorder() -> tuple[str, str]:
     """Compile and load the recorder."""
     from hindmost.harness.recorder.library import clock_source, record_cost_ns
     from hindmost.harness.recorder.prebuilt import RECORDERS, library_of_python, recorders_of_site
@@ -221,7 +223,7 @@ def look_at_recorder() -> tuple[str, str]:
     return "ok", f"{whose}; {timed}; {library}"
 
 
-def look_at_counters() -> tuple[str, str]:
+def check_counters() -> tuple[str, str]:
     """Open the counters of instructions and cycles."""
     from hindmost.harness.recorder.counters import open_counters
 
@@ -236,7 +238,7 @@ def look_at_counters() -> tuple[str, str]:
     return "ok", f"instructions and cycles are counted; {counters.cost_ns:.0f} ns a reading"
 
 
-def look_at_petsc() -> tuple[str, str]:
+def check_petsc() -> tuple[str, str]:
     """Start MPI and PETSc."""
     from hindmost.harness import petsc
     from hindmost.harness.runfile.provenance import mpi_library
@@ -250,7 +252,7 @@ def look_at_petsc() -> tuple[str, str]:
     return "ok", f"{version}, {numbers} numbers, with {mpi_library()[:60]}"
 
 
-def look_at_blas() -> tuple[str, str]:
+def check_blas() -> tuple[str, str]:
     """Say which BLAS PETSc uses, once it has started; numpy's own is another."""
     lines = (read_text("/proc/self/maps") or "").splitlines()
     name = re.compile(r"lib(blas|openblas|mkl_rt|mkl_core|blis|armpl|sci_)[^/]*$")
@@ -265,7 +267,7 @@ def look_at_blas() -> tuple[str, str]:
     return "note", f"{', '.join(found)}: by its name the reference BLAS, {slow}"
 
 
-def look_at_launcher() -> tuple[str, str]:
+def check_launcher() -> tuple[str, str]:
     """Find an mpiexec."""
     found = shutil.which("mpiexec", path=f"{sys.prefix}/bin:{os.environ['PATH']}")
     if found is None:
@@ -273,14 +275,14 @@ def look_at_launcher() -> tuple[str, str]:
     return "ok", found
 
 
-def look_at_clock() -> tuple[str, str]:
+def check_clock() -> tuple[str, str]:
     """Say what the clock is read from."""
     source = read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     good = source in ("tsc", "kvm-clock", "arch_sys_counter", "timebase")
     return ("ok", f"{source}") if good else ("note", f"{source or 'unknown'}: slow to read, maybe")
 
 
-def look_at_cores() -> tuple[str, str]:
+def check_cores() -> tuple[str, str]:
     """Count cores, and say how busy they are."""
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     text = f"{cores} of {os.cpu_count()} usable, {cpu_model()}; load {load:.2f}"
@@ -292,7 +294,7 @@ def look_at_cores() -> tuple[str, str]:
     return "ok", text
 
 
-def look_at_frequency() -> tuple[str, str]:
+def check_frequency() -> tuple[str, str]:
     """Say what governs the cores' frequency."""
     governor = read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     smt = {"1": "SMT on", "0": "SMT off"}.get(
@@ -303,7 +305,7 @@ def look_at_frequency() -> tuple[str, str]:
     return ("ok" if governor == "performance" else "note", f"governor {governor}; {smt}")
 
 
-def look_at_caches() -> tuple[str, str]:
+def check_caches() -> tuple[str, str]:
     """Say where compiled code and keys are kept."""
     wanted, found = user_folder("XDG_CACHE_HOME", ".cache") / "hindmost", cache_folder()
     if found == wanted:
@@ -311,13 +313,13 @@ def look_at_caches() -> tuple[str, str]:
     return "note", f"{wanted} is not writable, or others can write to it; using {found}"
 
 
-def look_at_plugins() -> tuple[str, str]:
+def check_plugins() -> tuple[str, str]:
     """Import the plugins of other packages, and say which cannot be used."""
     found: list[str] = []
     refused: list[str] = []
     for group in GROUPS:
         plugins: Registry[Named] = Registry("plugin", (), group=group)
-        found += [described(each) for each in plugins.plugins.values()]
+        found += [described(plugin) for plugin in plugins.plugins.values()]
         _ = list(plugins)  # imports them
         refused += plugins.complaints.values()
     if refused:
@@ -325,7 +327,7 @@ def look_at_plugins() -> tuple[str, str]:
     return "ok", "; ".join(found) or "none"
 
 
-def look_at_machines() -> tuple[str, str]:
+def check_machines() -> tuple[str, str]:
     """Say which file has the user's own machines for studies, and which they are."""
     path = profiles_path()
     if not path.exists():
@@ -339,18 +341,18 @@ def look_at_machines() -> tuple[str, str]:
     return "ok", f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
 
 
-LOOKS: dict[str, Callable[[], tuple[str, str]]] = {
-    "hindmost": look_at_package,
-    "recorder": look_at_recorder,
-    "counters": look_at_counters,
-    "PETSc": look_at_petsc,
-    "BLAS": look_at_blas,
-    "mpiexec": look_at_launcher,
-    "clock": look_at_clock,
-    "cores": look_at_cores,
-    "frequency": look_at_frequency,
-    "caches": look_at_caches,
-    "machines": look_at_machines,
-    "plugins": look_at_plugins,
+CHECKS: dict[str, Callable[[], tuple[str, str]]] = {
+    "hindmost": check_package,
+    "recorder": check_recorder,
+    "counters": check_counters,
+    "PETSc": check_petsc,
+    "BLAS": check_blas,
+    "mpiexec": check_launcher,
+    "clock": check_clock,
+    "cores": check_cores,
+    "frequency": check_frequency,
+    "caches": check_caches,
+    "machines": check_machines,
+    "plugins": check_plugins,
 }
-"""What is looked at, by subject; each look returns a verdict and a text, as in `Diagnosis`."""
+"""What is checked, by subject; each check returns a verdict and a text, as in `Diagnosis`."""

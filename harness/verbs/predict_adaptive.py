@@ -107,8 +107,8 @@ def perform(arguments: argparse.Namespace) -> int:
             growth=arguments.growth,
             remarks=[remark],
             choices=[
-                MeshChoice(choice=each, base=base_of(each, base, ranks, arguments.growth))
-                for each in choices
+                MeshChoice(choice=choice, base=base_of(choice, base, ranks, arguments.growth))
+                for choice in choices
             ],
         )
         return 0
@@ -117,8 +117,8 @@ def perform(arguments: argparse.Namespace) -> int:
         f"{arguments.cycles} cycles in {arguments.budget}:"
     )
     best: dict[float, Choice] = {}  # of each size
-    for each in choices:
-        best.setdefault(each.cells, each)
+    for choice in choices:
+        best.setdefault(choice.cells, choice)
     write_lines(*(f"  {each.explain()}" for each in list(best.values())[:SHOWN]))
     if choices[0].fits:
         columns, rows = base_of(choices[0], base, ranks, arguments.growth)

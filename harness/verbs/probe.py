@@ -123,7 +123,7 @@ def probe_together(arguments: argparse.Namespace, communicator: Any) -> int:
         for outcome in outcomes.values():
             for warning in outcome.warnings:
                 report(f"warning: {warning}")
-        tell(arguments, new, outcomes, probes.size)
+        print_probes(arguments, new, outcomes, probes.size)
     probes.Barrier()
     return 0
 
@@ -167,7 +167,7 @@ def load_warnings() -> list[str]:
     ]
 
 
-def tell(
+def print_probes(
     arguments: argparse.Namespace,
     new: dict[str, Any],
     outcomes: dict[str, ProbeResult],

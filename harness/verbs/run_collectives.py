@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Time every call of MPI's collectives (through mpi4py) on all ranks: each collective at "
         "each size, in shuffled order."
     )
-    choices = "; ".join(f"{each.name}: {each.summary}" for each in OPERATIONS)
+    choices = "; ".join(f"{operation.name}: {operation.summary}" for operation in OPERATIONS)
     parser.add_argument(
         "--operations",
         default=",".join(OPERATIONS.names),

@@ -109,7 +109,12 @@ class Plan:
     @property
     def core_hours(self) -> float:
         """Core-hours if every allocation takes its whole walltime."""
-        return sum(self.cores_of(each) * each.walltime_s for each in self.allocations) / 3600.0
+        return (
+            sum(
+                self.cores_of(allocation) * allocation.walltime_s for allocation in self.allocations
+            )
+            / 3600.0
+        )
 
     def cores_of(self, allocation: Allocation) -> int:
         """Return the cores that an allocation is charged for."""
@@ -154,11 +159,14 @@ def read_plan(path: Path) -> Plan:
 
 def check_whole(plan: Plan) -> None:
     """Raise a DataError unless every run is in one allocation, and each is known."""
-    for name in (*(run.id for run in plan.runs), *(each.id for each in plan.allocations)):
+    for name in (
+        *(run.id for run in plan.runs),
+        *(allocation.id for allocation in plan.allocations),
+    ):
         if not is_plain_name(name):
             raise DataError(f"the id {shown(name)} cannot be the name of a folder.")
     ids = [run.id for run in plan.runs]
-    listed = [(run, each.id) for each in plan.allocations for run in each.runs]
+    listed = [(run, allocation.id) for allocation in plan.allocations for run in allocation.runs]
     if len(set(ids)) < len(ids):
         raise DataError("two runs have one id.")
     if sorted(listed) != sorted((run.id, run.allocation) for run in plan.runs):

@@ -33,7 +33,7 @@ def as_words(words: Any) -> Any:
     """Return a list in which numbers are the words that they are on a command line."""
     if not isinstance(words, list):
         return words
-    return [str(plain(each)) if type(each) in (int, float) else each for each in words]
+    return [str(plain(word)) if type(word) in (int, float) else word for word in words]
 
 
 def check_names(text: str, allowed: Sequence[str], *path: str | int) -> None:

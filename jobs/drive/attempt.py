@@ -265,11 +265,11 @@ def written_files(folder: Path) -> list[Path]:
     DataError
         It wrote a folder, or a file with a name that the study's folder uses.
     """
-    files = sorted(each for each in folder.iterdir() if not each.name.endswith(".part"))
-    for each in files:
-        if not each.is_file() or each.name == OUTPUT or each.name.startswith((PREFIX, ".")):
+    files = sorted(path for path in folder.iterdir() if not path.name.endswith(".part"))
+    for file in files:
+        if not file.is_file() or file.name == OUTPUT or file.name.startswith((PREFIX, ".")):
             raise DataError(
-                f"The run wrote '{each.name}'; it may write only regular files that are not named "
+                f"The run wrote '{file.name}'; it may write only regular files that are not named "
                 f"{OUTPUT}, {PREFIX}... or begin with a dot."
             )
     return files
@@ -327,9 +327,9 @@ def move(file: Path, target: Path) -> None:
 
 def sweep(run: Path) -> None:
     """Remove the unfinished files that a killed driver left in a run's folder."""
-    for each in run.glob(f"{PART}*"):
-        if each.is_dir():
-            shutil.rmtree(each, ignore_errors=True)
+    for path in run.glob(f"{PART}*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
         else:
             with suppress(OSError):
-                each.unlink()
+                path.unlink()

@@ -232,9 +232,9 @@ def end_processes(marks: Mapping[str, str]) -> None:
 
 def processes_with(variables: set[bytes]) -> list[int]:
     """Return the living processes of this user that were started with these variables."""
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is of another user
             if variables.issubset((folder / "environ").read_bytes().split(b"\0")):
-                found.append(int(folder.name))
-    return found
+                processes.append(int(folder.name))
+    return processes

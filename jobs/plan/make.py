@@ -79,10 +79,12 @@ def choose_machine(study: Study, name: str | None) -> MachineProfile:
 def order_runs(study: Study, machine: MachineProfile) -> list[PlannedRun]:
     """Return all runs in order: blocks, each with every configuration once."""
     swept = []
-    for each in configurations(study):
-        given = each.get("ranks_per_node")
-        layout = layout_on(machine, int(each["ranks"]), None if given is None else int(given))
-        swept.append((each, *layout))
+    for configuration in configurations(study):
+        given = configuration.get("ranks_per_node")
+        layout = layout_on(
+            machine, int(configuration["ranks"]), None if given is None else int(given)
+        )
+        swept.append((configuration, *layout))
     stream = random.Random(study.seed)
     runs = []
     for block in range(study.repeats):

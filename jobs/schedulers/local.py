@@ -96,7 +96,7 @@ class Local:
             )
         return folder.name
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job that no machine knows.
 
         Raises
@@ -104,14 +104,14 @@ class Local:
         MissingError
             A job belongs to another machine.
         """
-        return {id: _look(id) for id in ids}
+        return {id: _query(id) for id in ids}
 
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs with TERM, and later with KILL; jobs that have ended are not touched.
 
         What left the process group of its job ends with the driver, or is killed by the next one.
         """
-        alive = [id for id in ids if _look(id).state in (JobState.PENDING, JobState.RUNNING)]
+        alive = [id for id in ids if _query(id).state in (JobState.PENDING, JobState.RUNNING)]
         folders = [state_folder() / id for id in alive]
         for folder in folders:
             write(folder, "cancelled")
@@ -140,14 +140,14 @@ def read(folder: Path, event: str) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def _look(id: str) -> Job:
+def _query(id: str) -> Job:
     folder = state_folder() / id
 
     def told(state: JobState, reason: str) -> Job:
         return Job(id=id, state=state, reason=reason, nodes=folder.parent.name)
 
     if not id or Path(id).name != id or not folder.is_dir():
-        elsewhere = [each.parent.name for each in folder.parent.parent.glob(f"*/{id}") if id]
+        elsewhere = [path.parent.name for path in folder.parent.parent.glob(f"*/{id}") if id]
         if elsewhere:
             raise MissingError(
                 f"Job {id} was started on {elsewhere[0]}, and this is {folder.parent.name}: "

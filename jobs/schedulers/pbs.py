@@ -99,7 +99,7 @@ class Pbs:
             raise not_submitted("qsub", path, answer)
         return words[-1]
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job of which PBS says that it does not know it.
 
         Each job has a call of its own: asked for several in JSON, OpenPBS 23.06 answers for the
@@ -110,7 +110,7 @@ class Pbs:
         MissingError
             PBS does not answer, so the states are unknown.
         """
-        return {id: _look(id) for id in dict.fromkeys(ids)}
+        return {id: _query(id) for id in dict.fromkeys(ids)}
 
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs; ended and unknown ones are ignored.
@@ -133,7 +133,7 @@ class Pbs:
                 )
 
 
-def _look(id: str) -> Job:
+def _query(id: str) -> Job:
     """Ask for one job, ended or not."""
     answer = call("qstat", "-x", "-f", "-F", "json", id)
     if "history" in answer.err.lower():  # the site keeps no ended jobs and refuses -x

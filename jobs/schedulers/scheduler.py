@@ -97,7 +97,7 @@ class Scheduler(Protocol):
     def submit(self, path: Path) -> str:
         """Submit a script and return the id of its job."""
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job that the scheduler does not know."""
 
     def cancel(self, ids: Sequence[str]) -> None:
@@ -120,11 +120,11 @@ def directives(script: Script, prefix: str, *own: str) -> str:
         Hindmost's; empty ones are left out.
     """
     machine = script.machine
-    for each in machine.directives:
-        if each.lstrip().startswith("#"):
+    for directive in machine.directives:
+        if directive.lstrip().startswith("#"):
             raise UsageError(
-                f"The directive {each!r} of machine '{machine.name}' begins with '#'; write it "
-                f"without '{prefix}', as on the command line."
+                f"The directive {directive!r} of machine '{machine.name}' begins with '#'; write "
+                f"it without '{prefix}', as on the command line."
             )
     return "\n".join(f"{prefix} {each}" for each in (*own, *machine.directives) if each)
 

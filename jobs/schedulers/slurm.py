@@ -90,7 +90,7 @@ class Slurm:
             raise not_submitted("sbatch", path, answer)
         return id
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return the states of jobs; UNKNOWN for a job that Slurm does not know.
 
         Raises
@@ -116,7 +116,7 @@ class Slurm:
         for batch in batches(ids):
             # The exit status is useless: it is 0 for ids that never existed.
             answer = call("scancel", *batch)
-            denied = [each for each in answer.err.splitlines() if _matters(each)]
+            denied = [line for line in answer.err.splitlines() if _matters(line)]
             if denied:
                 raise MissingError(
                     f"scancel: {denied[0].strip()}. Try again, or ask the administrators of Slurm."
@@ -136,8 +136,8 @@ def _squeue(ids: list[str]) -> dict[str, Job]:
     if answer.status and "Invalid job id" not in answer.err:  # a single unknown id
         raise MissingError(f"squeue: {answer.complaint}. Slurm does not answer; ask again later.")
     found = {}
-    for each in answer.out.splitlines():
-        row = [value.strip() for value in each.split("|")]
+    for line in answer.out.splitlines():
+        row = [value.strip() for value in line.split("|")]
         if len(row) > len(_SQUEUE_FIELDS) and row[0] in ids:
             # As from wait(): the signal in the low bits, the status above.
             ended = int(row[3]) if row[3].isdecimal() else 0
@@ -155,8 +155,8 @@ def _sacct(ids: list[str]) -> dict[str, Job]:
         answer = call("sacct", *words, f"--jobs={','.join(ids)}")
     nothing = answer.complaint if answer.status else "no such job"
     found = {id: _unknown(id, f"unknown to Slurm (sacct: {nothing})") for id in ids}
-    for each in answer.out.splitlines():
-        row = each.split("|")
+    for line in answer.out.splitlines():
+        row = line.split("|")
         if len(row) != len(_SACCT_FIELDS) or row[0] not in ids:
             continue
         status, _, signal = row[3].partition(":")

@@ -143,7 +143,7 @@ def find_study(path: str | Path) -> Document:
 def shipped_studies() -> dict[str, str]:
     """Return the texts of the studies shipped with hindmost, by name."""
     folder = files("hindmost.jobs.studies")
-    found = [each for each in folder.iterdir() if each.name.endswith(SUFFIX)]
+    found = [path for path in folder.iterdir() if path.name.endswith(SUFFIX)]
     return {
         each.name.removesuffix(SUFFIX): each.read_text(encoding="utf-8")
         for each in sorted(found, key=lambda each: each.name)

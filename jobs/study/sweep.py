@@ -207,7 +207,7 @@ def replace_axis(axes: tuple[Axis, ...], text: str) -> tuple[Axis, ...]:
     words = [word.strip() for word in listed.split(",")]
     if not sign or not all(words):
         raise UsageError(f"--set {text}: write NAME=VALUE or NAME=VALUE,VALUE,...")
-    if name not in (names := [each for axis in axes for each in axis.names]):
+    if name not in (names := [name for axis in axes for name in axis.names]):
         raise UsageError(f"--set {text}: the sweep does not set '{name}': {choose(names, name)}.")
     try:
         values = list(dict.fromkeys(check_value(name, read_word(word), ()) for word in words))
@@ -221,7 +221,7 @@ def replace_axis(axes: tuple[Axis, ...], text: str) -> tuple[Axis, ...]:
         elif len(axis.names) == 1:
             found.append(new)
         else:
-            rest = [{k: v for k, v in each.items() if k != name} for each in axis.settings]
+            rest = [{k: v for k, v in setting.items() if k != name} for setting in axis.settings]
             unlike = [each for at, each in enumerate(rest) if each not in rest[:at]]
             found += [Axis(name=axis.name, settings=tuple(unlike)), new]
     return tuple(found)

@@ -40,15 +40,15 @@ def perform(arguments: argparse.Namespace) -> int:
         out = arguments.out or arguments.folder / "collected"
         files, missing = collect(study, out)
     completions = study.completions(study.records(tuple(missing))).values()
-    left = sum(each is Completion.LEFT for each in completions)
+    left = sum(completion is Completion.LEFT for completion in completions)
     if arguments.json:
         write_json(1, folder=out, files=files, missing=missing)
     else:
-        runs = counted(len({each.planned.id for each in files}), "run")
+        runs = counted(len({file.planned.id for file in files}), "run")
         write_lines(f"{counted(len(files), 'file')} of {runs} in {out}")
         if missing:
             write_lines(f"missing: {counted(len(missing), 'run')}")
-        if split := len({each.planned.block for each in files if each.split}):
+        if split := len({file.planned.block for file in files if file.split}):
             count = counted(split, "block")
             write_lines(f"split over several jobs: {count}; see 'split' in {TABLE}")
         if left:

@@ -95,7 +95,7 @@ def perform(arguments: argparse.Namespace) -> int:
         write_json(
             **to_document(plan),
             core_hours=plan.core_hours,
-            scripts=[script_name(each.id) for each in plan.allocations],
+            scripts=[script_name(allocation.id) for allocation in plan.allocations],
         )
     else:
         write_lines(*lines_of(plan))
@@ -153,14 +153,14 @@ def lines_of(plan: Plan) -> list[str]:
         [["allocation", "runs", "nodes", "ranks a node", "walltime", "script"]]
         + [
             [
-                each.id,
-                str(len(each.runs)),
-                str(each.nodes),
-                str(each.ranks_per_node),
-                clock(each.walltime_s),
-                script_name(each.id),
+                allocation.id,
+                str(len(allocation.runs)),
+                str(allocation.nodes),
+                str(allocation.ranks_per_node),
+                clock(allocation.walltime_s),
+                script_name(allocation.id),
             ]
-            for each in plan.allocations[:FIRST]
+            for allocation in plan.allocations[:FIRST]
         ]
     )
     lines += more(len(plan.allocations) - FIRST)

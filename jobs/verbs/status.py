@@ -47,11 +47,11 @@ def perform(arguments: argparse.Namespace) -> int:
             next=next_step(state, arguments.folder),
         )
     else:
-        tell(study, state, arguments.folder)
+        print_status(study, state, arguments.folder)
     return state.exit_status
 
 
-def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
+def print_status(study: StudyFolder, state: StudyState, folder: Path) -> None:
     """Print the progress of a study."""
     counts = state.counts
     told = ", ".join(f"{counts[each]} {each}" for each in RunState if counts[each])
@@ -59,7 +59,7 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     write_lines(f"{study.plan.study} on {study.plan.machine.name}: {total}: {told}")
     if state.remark:
         write_lines(f"  job states are unknown: {state.remark}")
-    going = [each for each in state.allocations if worth_a_line(each)]
+    going = [allocation for allocation in state.allocations if worth_a_line(allocation)]
     for each in going[:FIRST]:
         done = each.counts[RunState.DONE]
         write_lines(f"  {each.allocation}: {done} of {len(each.runs)} done; {job_words(each)}")
@@ -100,7 +100,7 @@ def next_step(state: StudyState, folder: Path) -> str:
     """Return the next command for a person."""
     here = shell_word(folder)
     counts = state.counts
-    stuck = [each for each in state.allocations if each.state is JobState.STUCK]
+    stuck = [allocation for allocation in state.allocations if allocation.state is JobState.STUCK]
     if stuck:
         return (
             f"job {stuck[0].job} can never start ({stuck[0].reason}): "
@@ -112,8 +112,8 @@ def next_step(state: StudyState, folder: Path) -> str:
         return f"wait; hindmost study status {here}"
     if counts[RunState.LEFT]:
         failed = [
-            each for each in state.allocations
-            if each.state is JobState.FAILED and each.counts[RunState.LEFT]
+            allocation for allocation in state.allocations
+            if allocation.state is JobState.FAILED and allocation.counts[RunState.LEFT]
         ]  # fmt: skip
         if failed:  # its script or its driver ended too early to record more
             read = folder / "output" / f"{failed[0].allocation}-*"

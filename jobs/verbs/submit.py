@@ -82,15 +82,15 @@ def submit_remaining(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(1, study=study.plan.study, folder=study.path, **asdict(done))
     else:
-        tell_remaining(done, Path(arguments.study))
+        print_remaining(done, Path(arguments.study))
     return 1 if done.failed and not done.submitted and not done.live else 0
 
 
-def tell_remaining(done: Resumption, folder: Path) -> None:
+def print_remaining(done: Resumption, folder: Path) -> None:
     """Print what was submitted of a study that had been submitted before."""
     here = shell_word(folder)
     if done.submitted:
-        tell_submitted(done.submitted, done.runs)
+        print_submitted(done.submitted, done.runs)
     if done.live:
         write_lines(f"already queued or running: {counted(len(done.live), 'allocation')}")
     if done.failed:
@@ -101,7 +101,7 @@ def tell_remaining(done: Resumption, folder: Path) -> None:
         write_lines("no runs remain", f"next: hindmost study collect {here}")
 
 
-def tell_submitted(done: Sequence[Submitted], runs: int) -> None:
+def print_submitted(done: Sequence[Submitted], runs: int) -> None:
     """Print which jobs do how many runs."""
     jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done[:4])
     more = f" and {len(done) - 4} more" if done[4:] else ""
@@ -128,7 +128,9 @@ def submit_new(arguments: argparse.Namespace) -> int:
     with StudyFolder(path).changing():
         folder = StudyFolder.create(path, plan, source)
         try:
-            for each in submit(folder, scheduler, [each.id for each in plan.allocations]):
+            for each in submit(
+                folder, scheduler, [allocation.id for allocation in plan.allocations]
+            ):
                 done.append(each)
         except HindmostError:
             count = f"{len(done)} of {counted(len(plan.allocations), 'script')}"
@@ -141,7 +143,7 @@ def submit_new(arguments: argparse.Namespace) -> int:
         submitted = Resumption(submitted=tuple(done), live=(), runs=len(plan.runs), failed=0)
         write_json(1, study=plan.study, folder=folder.path, **asdict(submitted))
     else:
-        tell_submitted(done, len(plan.runs))
+        print_submitted(done, len(plan.runs))
         write_lines(f"next: hindmost study status {shell_word(path)}")
     return 0
 

@@ -290,7 +290,9 @@ class CycleJudge:
         """Return a change with its cause: the work, or where a slower machine spends more time."""
         # By how much each phase changed: logarithms, NaN if it did not run before or since.
         columns = zip(*(each for _, _, each in self._cycles), strict=False)
-        moved = [middle(each[-verdict.keep :]) - middle(each[: -verdict.keep]) for each in columns]
+        moved = [
+            middle(column[-verdict.keep :]) - middle(column[: -verdict.keep]) for column in columns
+        ]
         if len(moved) == len(PHASES):
             blame = work_behind(moved, math.log(verdict.step), self._cycles[-1][0])
             if blame:
@@ -314,7 +316,7 @@ def log_ratios(measured_s: Iterable[float], baseline_s: Iterable[float]) -> tupl
 
 def middle(values: Iterable[float]) -> float:
     """Return the median of the values that are not NaN; NaN if there are none."""
-    known = [each for each in values if not math.isnan(each)]
+    known = [value for value in values if not math.isnan(value)]
     return median(known) if known else math.nan
 
 
@@ -342,6 +344,6 @@ def work_behind(moved: list[float], size: float, last: Spent) -> str:
     if not causes or theirs_s * changed_s < EXPLAINED * changed_s**2:
         return ""
     words = [
-        f"{PHASES[each]} takes {math.exp(moved[each]):.2f}x its baseline time" for each in causes
+        f"{PHASES[cause]} takes {math.exp(moved[cause]):.2f}x its baseline time" for cause in causes
     ]
     return " and ".join(words) + ", hydro is unchanged for its cells"

@@ -184,7 +184,7 @@ def curve_of(points: Iterable[tuple[int, float, float]], ranks_per_node: int) ->
 
     def measured(count: int) -> GrindCurve:
         places = sorted(at[count])
-        return GrindCurve(tuple(places), tuple(median(at[count][each]) for each in places))
+        return GrindCurve(tuple(places), tuple(median(at[count][place]) for place in places))
 
     low = max((count for count in at if count <= ranks_per_node), default=min(at))
     high = min((count for count in at if count >= ranks_per_node), default=max(at))
@@ -205,9 +205,9 @@ def grind_curve(
     """Return the time per cell of a phase; None if it was not measured."""
     return curve_of(
         (
-            (each.ranks_per_node, each.cells, each.seconds_per_cell)
-            for each in points
-            if each.phase == phase
+            (point.ranks_per_node, point.cells, point.seconds_per_cell)
+            for point in points
+            if point.phase == phase
         ),
         ranks_per_node,
     )

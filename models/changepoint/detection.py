@@ -140,9 +140,9 @@ class Detection:
         lines = [
             *(found.explain() for found in self.findings),
             *(
-                f"Observations {each.start} to {each.stop - 1} switch between two levels."
-                for each in self.regimes
-                if each.switching
+                f"Observations {regime.start} to {regime.stop - 1} switch between two levels."
+                for regime in self.regimes
+                if regime.switching
             ),
             *(run.explain() for run in self.outliers),
         ]
@@ -237,7 +237,7 @@ class Verdicts:
         jump = self.detection.jump
         if jump is not None and self.is_worse(jump):
             others.append(jump)
-        late = [each for each in others if self.times[each.last] > since]
+        late = [other for other in others if self.times[other.last] > since]
         return newest_first([*changes[first:], *late])
 
     def open_before(self, since: float) -> tuple[Finding, ...]:
@@ -248,7 +248,7 @@ class Verdicts:
         if self.is_silent(since - SILENT_DAYS * self.detection.day):
             return ()
         recent = self.recent(since)
-        older = (each for each in self.detection.findings if each not in recent)
+        older = (finding for finding in self.detection.findings if finding not in recent)
         return newest_first(filter(self.is_open, older))
 
     def is_silent(self, since: float) -> bool:
@@ -262,8 +262,8 @@ class Verdicts:
             run.stop - run.start >= LONG_RUN and self.times[run.stop - 1] > since
             for run in found.outliers
         ) or any(
-            each.n < KNOWN * (each.stop - each.start) and self.times[each.stop - 1] > since
-            for each in found.regimes
+            regime.n < KNOWN * (regime.stop - regime.start) and self.times[regime.stop - 1] > since
+            for regime in found.regimes
         )
 
     def status(self, since: float) -> str:

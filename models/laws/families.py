@@ -73,7 +73,7 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> tuple[Candidate, ...]:
 
     own: dict[str, Callable[[Sample], Law]] = {"johnsonsu": fit_johnsonsu, "nct": fit_nct}
     candidates = []
-    for name in (*own, *(each for each in scipys_families() if each not in own)):
+    for name in (*own, *(family for family in scipys_families() if family not in own)):
         try:
             law = (
                 own[name](values)

@@ -334,7 +334,7 @@ def nct_cost(place: NDArray[np.float64], sample: Sample) -> tuple[float, NDArray
     df, nc = law.shape
     y = (point - law.loc) / law.scale
     value, *slopes = log_density_and_slopes(y, df, nc)
-    in_y, in_df, in_nc = (float(weight @ each) for each in slopes)
+    in_y, in_df, in_nc = (float(weight @ slope) for slope in slopes)
     in_log_scale = float(weight @ (slopes[0] * (nc - y)))  # y = (x - place[2]) / scale + nc
     # How log df, nc and log scale change with the variables of the search.
     steep, share = np.cosh(place[1]), 1.0 + 0.5 * nc**2 / df

@@ -149,13 +149,13 @@ def fit_together(
     tail_of : sequence of TailedLaw, optional
         Earlier laws of like sets, whose threshold is that of the tail. None: it is found.
     """
-    x = np.sort(np.concatenate([each.ravel() for each in columns]))
+    x = np.sort(np.concatenate([column.ravel() for column in columns]))
     if tail_of is None:
         tail = find_tail(x)
     else:
         known = [law.tail.threshold for law in tail_of if law.tail is not None]
         tail = tail_above(x, known[0]) if known else None
-    return [law_of(np.sort(each, axis=None), tail) for each in columns]
+    return [law_of(np.sort(column, axis=None), tail) for column in columns]
 
 
 def law_of(x: Values, tail: ParetoTail | None) -> TailedLaw:

@@ -179,11 +179,11 @@ class PlaceInCycle:
             solves += " (slowest rank, as the iterations of the ranks differ in sum by over 1 %)"
         shape = self.solves[0].shape
         if not shape.restart:
-            rate = float(np.mean([each.body_s.mean() for each in self.solves]))
+            rate = float(np.mean([solve.body_s.mean() for solve in self.solves]))
             words = f"From {solves}: an iteration takes {seconds(rate)} in the mean"
             if iterations is None or iterations <= shape.iterations:
                 return f"{words}."
-            halves = [each.body_s[each.body_s.size // 2 :].mean() for each in self.solves]
+            halves = [solve.body_s[solve.body_s.size // 2 :].mean() for solve in self.solves]
             late = float(np.mean(halves))
             return f"{words}; further ones {seconds(late)}, as those of the second half."
         begin, end = (float(np.mean([c.place_s[at] for c in self.solves])) for at in (0, -1))

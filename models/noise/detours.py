@@ -130,12 +130,12 @@ class RankDetours:
     @property
     def share(self) -> float:
         """Share of the time that all detours take, others included."""
-        return (sum(each.total_s for each in self.families) + self.others_s) / self.seconds
+        return (sum(family.total_s for family in self.families) + self.others_s) / self.seconds
 
     @property
     def noise_share(self) -> float:
         """The same without families that come by iteration, as the program's own output."""
-        own_s = sum(each.total_s for each in self.families if each.rule is not None)
+        own_s = sum(family.total_s for family in self.families if family.rule is not None)
         return self.share - own_s / self.seconds
 
     @property
@@ -235,8 +235,8 @@ def laws_in(excess_s: FloatArray, least_s: float) -> tuple[float, float, list[La
         jitter_s = max(float(base_s - shortest_s) / 1.2816, RESOLUTION_S)
         length_s = excess_s[excess_s > base_s + CLEAR * jitter_s] - base_s
         laws = mixture(length_s, CLEAR * jitter_s, jitter_s)
-        detours = [each for each in laws if each.mean_s > least_s]
-        count = length_s.size * sum(each.share * each.hidden for each in detours)
+        detours = [law for law in laws if law.mean_s > least_s]
+        count = length_s.size * sum(detour.share * detour.hidden for detour in detours)
         before, clean = clean, float(np.clip(1.0 - count / excess_s.size, MIN_CLEAN, 1.0))
         if abs(clean - before) < 0.01:
             break
@@ -256,7 +256,9 @@ def mixture(length_s: FloatArray, threshold_s: float, jitter_s: float) -> list[L
     weight = length_s.size / some.size
     laws, score = list[Law](), math.inf
     while True:
-        tried = [fitted([*laws, each], some, jitter_s) for each in starts(laws, some, threshold_s)]
+        tried = [
+            fitted([*laws, start], some, jitter_s) for start in starts(laws, some, threshold_s)
+        ]
         scored = [(score_of(each, some, weight), each) for each in tried]
         best = min(scored, key=lambda each: each[0], default=(math.inf, []))
         if best[0] > score - (WORTH if laws else 0.0):
@@ -320,12 +322,12 @@ def chances_of(length_s: FloatArray, laws: list[Law]) -> FloatArray:
 def score_of(laws: list[Law], length_s: FloatArray, weight: float) -> float:
     """Return the BIC, infinite if a law has too few detours or is too much like another."""
     size = weight * length_s.size
-    if min(each.share for each in laws) * size < MIN_DETOURS - 1:
+    if min(law.share for law in laws) * size < MIN_DETOURS - 1:
         return math.inf
-    for alike in ([each.mean_s for each in laws if bool(each.spread_s) == own] for own in (0, 1)):
+    for alike in ([law.mean_s for law in laws if bool(law.spread_s) == own] for own in (0, 1)):
         if any(b < APART * a for a, b in pairwise(sorted(alike))):
             return math.inf
-    parameters = sum(3 if each.spread_s else 2 for each in laws) - 1
+    parameters = sum(3 if law.spread_s else 2 for law in laws) - 1
     likelihood = weight * float(densities(laws, length_s).sum())
     return parameters * math.log(size) - 2.0 * likelihood
 

@@ -116,7 +116,7 @@ def fit_models(
         table[BEST] = fit_best
     refused = {}
     if times.all_ranks is not None:
-        refused = {each.name: NEEDS_BODIES for each in MODELS if not each.of_digest}
+        refused = {model.name: NEEDS_BODIES for model in MODELS if not model.of_digest}
         refused["max-plus"] = NEEDS_BODIES
         table = {name: fit for name, fit in table.items() if name not in refused}
     models, too = fit_all(table, times, digest)

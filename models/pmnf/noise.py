@@ -15,17 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.hypotheses import Hypotheses
 from hindmost.models.pmnf.search import search
 from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
 
 Array = NDArray[np.float64]
 
-LEAST_POOLED = 20
+MIN_POOLED = 20
 """Kernels that tell the kind of noise together."""
-LEAST_REPETITIONS = 3
-MOST_ASKED = 400
+MIN_REPETITIONS = 3
+MAX_ASKED = 400
 """Kernels whose residuals are looked at; more say the same."""
 ROUNDING = 1e-9
 """Scatter of logarithms that is rounding, where repetitions follow a kind of noise exactly."""
@@ -79,8 +78,9 @@ class Noise:
         return tuple(kind.gamma for kind in self.tested)
 
 
-Find = Callable[[Array, Array, Array, NoiseKind], Hypotheses]
-"""Of values, shares, points and a kind of noise: the best models of kernels without gaps."""
+Likelihood = Callable[[Array, Array, Array, NoiseKind], tuple[Array, Array]]
+"""Of values, shares and points of kernels without gaps, and a kind of noise: the logarithm of the
+likelihood of each kernel's best model, and what that leaves, as a share of the values."""
 
 
 def given_noise(name: str) -> Noise:
@@ -118,7 +118,7 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
     with np.errstate(invalid="ignore"):
         ordered = np.sort(values, axis=2)  # NaN last
         count = np.isfinite(values).sum(axis=2)
-        complete = count >= LEAST_REPETITIONS
+        complete = count >= MIN_REPETITIONS
         ends = np.arange(values.shape[2]) + (count // 2)[..., None]
         far_end = np.take_along_axis(ordered, np.minimum(ends, values.shape[2] - 1), axis=2)
         halves = np.where(ends < count[..., None], far_end - ordered, np.inf)
@@ -145,23 +145,29 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
     return Noise(kind=kind, known=sure, source="repetitions")
 
 
-def one_term(values: Array, shares: Array, points: Array, kind: NoiseKind) -> Hypotheses:
-    """Search for the best model of one term of each kernel: a search for `from_kernels`."""
-    return search(
+def of_one_term(
+    values: Array, shares: Array, points: Array, kind: NoiseKind
+) -> tuple[Array, Array]:
+    """Return the likelihood of the best model of one term over one parameter, as `Likelihood`."""
+    found = search(
         values,
         shares,
         columns(FINE.exponents, points),
         gamma=kind.gamma,
         penalties=np.array([0.0, 0.0, np.inf]),
     )
+    log_rss = found.criterion[:, 0] / points.size
+    size = (found.weights * values**2).sum(axis=1)
+    likelihood = 0.5 * (np.log(found.weights).sum(axis=1) - found.criterion[:, 0])
+    return likelihood, np.sqrt(np.exp(log_rss) / size)
 
 
 def from_kernels(
     points: Array,
     values: Array,
     shares: Array,
-    find: Find = one_term,
-    most: int = MOST_ASKED,
+    likelihood_of: Likelihood = of_one_term,
+    most: int = MAX_ASKED,
 ) -> Noise | None:
     """Tell the kind of noise from the residuals of all kernels together.
 
@@ -171,8 +177,8 @@ def from_kernels(
     ----------
     points : float64 array, shape (point,) or (point, parameter)
     values, shares : float64 array, shape (kernel, point)
-    find : callable
-        Searches for the best models under a kind.
+    likelihood_of : callable
+        Of the best models under a kind.
     most : int
         Kernels whose residuals are looked at.
 
@@ -181,19 +187,17 @@ def from_kernels(
     Noise or None
         None where the kernels are fewer than 20, or leave it open.
     """
-    if values.shape[0] < LEAST_POOLED:
+    if values.shape[0] < MIN_POOLED:
         return None
     if not (values > 0.0).all():
         return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
     some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], most)).astype(int)
     own, noisy = {}, np.ones(some.size, bool)
     for kind in NoiseKind:
-        found = find(values[some], shares[some], points, kind)
-        own[kind] = 0.5 * (np.log(found.weights).sum(axis=1) - found.criterion[:, 0])
+        own[kind], left = likelihood_of(values[some], shares[some], points, kind)
         # Counts that a function gives exactly have no noise, and rounding says nothing of it.
-        left = found.criterion[:, 0] / points.shape[0]
-        noisy &= left > np.log((found.weights * values[some] ** 2).sum(axis=1) * EXACT**2)
-    if noisy.sum() < LEAST_POOLED:
+        noisy &= left > EXACT
+    if noisy.sum() < MIN_POOLED:
         return None
     likelihood = {kind: float(each[noisy].sum()) for kind, each in own.items()}
     second, best = sorted(NoiseKind, key=likelihood.__getitem__)[1:]

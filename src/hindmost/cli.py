@@ -158,7 +158,7 @@ class Parser(argparse.ArgumentParser):
         """Return a guess which option of the verb a misspelt one means; empty if none is near."""
         parsers = [self, *(p for a in self._actions if isinstance(a, SubParsers)
                            for p in a.choices.values() if p.prog == self.called)]  # fmt: skip
-        known = [name for each in parsers for name in each._option_string_actions]
+        known = [name for parser in parsers for name in parser._option_string_actions]
         found = get_close_matches(option, known, n=1)
         return f"; did you mean {found[0]}?" if found else ""
 
@@ -182,14 +182,14 @@ def show_common(parser: argparse.ArgumentParser, common: Sequence[str]) -> None:
     """Leave only the common options of a verb, and the way to the others, in its help."""
     kept = {"--help", "--help-all", *common}
     others = [
-        each
-        for each in parser._actions
-        if each.option_strings and not kept.intersection(each.option_strings)
+        action
+        for action in parser._actions
+        if action.option_strings and not kept.intersection(action.option_strings)
     ]
-    for each in others:
-        each.help = argparse.SUPPRESS
+    for other in others:
+        other.help = argparse.SUPPRESS
     for group in parser._action_groups:
-        if all(each.help == argparse.SUPPRESS for each in group._group_actions):
+        if all(action.help == argparse.SUPPRESS for action in group._group_actions):
             group.description = None
     parser._option_string_actions["--help-all"].help = f"and {len(others)} more options"
 
@@ -244,7 +244,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def perform_with(verb: Verb, arguments: argparse.Namespace, executor: Executor | None) -> int:
     """Perform a verb, which may hand parts of its work to an executor; returns the exit status."""
     arguments.executor = executor
-    announce(tell_compilation)
+    announce(announce_compilation)
     convert_what_waits(arguments)
     return verb.perform(arguments)
 
@@ -275,7 +275,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
         )
         if name == chosen:
             after = words.index(name) + 1
-            options = (each for each in words[after:] if each.startswith("-"))
+            options = (word for word in words[after:] if word.startswith("-"))
             for branch in dict.fromkeys([*words[after : after + 1], *options]):
                 if (name, branch) in BRANCHES:
                     module = BRANCHES[name, branch]
@@ -300,7 +300,7 @@ def help_of(words: Sequence[str]) -> str:
 def parser_of_verb(words: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of a verb of one word or two, with the help of all its options."""
     parser, _, rest = parser_of([*words, "--help-all"])
-    (verbs,) = (each.choices for each in parser._actions if isinstance(each, SubParsers))
+    (verbs,) = (action.choices for action in parser._actions if isinstance(action, SubParsers))
     found: argparse.ArgumentParser = verbs[rest[0]]
     return found
 
@@ -331,7 +331,7 @@ def convert_what_waits(arguments: argparse.Namespace) -> None:
             conversion.convert_finished(folder, warn)
 
 
-def tell_compilation() -> None:
+def announce_compilation() -> None:
     """Say why nothing happens for some seconds; of several ranks the first says it."""
     from hindmost.harness.launch import assigned_rank
 

@@ -243,7 +243,7 @@ def matching(folder: Path, pattern: str) -> list[Path]:
     OSError
         The folder cannot be read; to `Path.glob` it is then an empty one.
     """
-    return sorted(each for each in folder.iterdir() if fnmatch(each.name, pattern))
+    return sorted(path for path in folder.iterdir() if fnmatch(path.name, pattern))
 
 
 def refuse_irregular(mode: int, path: str | os.PathLike[str]) -> None:

@@ -244,14 +244,14 @@ def form_of(kind: Any) -> Any:
     if origin is np.ndarray:
         return list[Any]
     if origin in UNIONS:
-        records = [each for each in parts if json_keys(each)]
+        records = [part for part in parts if json_keys(part)]
         records = records if len(records) > 1 else []
-        others = [form_of(each) for each in parts if each not in records]
+        others = [form_of(part) for part in parts if part not in records]
         if float in others:  # may be null
-            others = [each for each in others if each is not type(None)]
+            others = [other for other in others if other is not type(None)]
         return union([*others, *([merged(records)] if records else [])])
     if origin in CONTAINERS:
-        return CONTAINERS[origin][tuple(each if each is ... else form_of(each) for each in parts)]
+        return CONTAINERS[origin][tuple(part if part is ... else form_of(part) for part in parts)]
     if kind is Path:
         return str
     return kind if members_of(kind) is None and not json_keys(kind) else merged([kind])
@@ -259,7 +259,7 @@ def form_of(kind: Any) -> Any:
 
 def members_of_one(kinds: Sequence[Any]) -> dict[str, Any] | None:
     """Return the types of the keys of records of which one stands in a place; see `members_of`."""
-    found = [members_of(each) for each in kinds]
+    found = [members_of(kind) for kind in kinds]
     every = [each for each in found if each is not None]
     if len(every) < len(found):
         return None
@@ -289,7 +289,7 @@ def members_of(kind: Any) -> dict[str, Any] | None:
         if key:
             types[key] = found | None if nullable else found
             continue
-        parts = [each for each in parts_of(found) if each is not type(None)]
+        parts = [part for part in parts_of(found) if part is not type(None)]
         inside = members_of_one(parts)
         if inside is None:
             return None
@@ -302,7 +302,7 @@ def type_at(kind: Any, path: tuple[str, ...]) -> Any:
     """Return the type of an attribute of an attribute ... of a class, or what a method returns."""
     may_lack = False
     for name in path:
-        parts = [each for each in parts_of(kind) if each is not type(None)]
+        parts = [part for part in parts_of(kind) if part is not type(None)]
         may_lack |= len(parts) < len(parts_of(kind))
         (owner,) = parts
         member = inspect.getattr_static(owner, name, None)

@@ -110,7 +110,7 @@ def json_keys(kind: Any) -> tuple[JsonKey, ...]:
         JSON = "file=run.path ranks **scores withheld?"
     """
     if not isinstance(words := getattr(kind, "JSON", None), str):
-        names = [each.name for each in fields(kind)] if is_dataclass(kind) else []
+        names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
         return tuple(JsonKey(name, (name,), False) for name in names)
     found = []
     for word in words.split():
@@ -253,7 +253,7 @@ class ProgressLine:
 def _indented(message: str) -> str:
     """Return a message whose further lines cannot be mistaken for messages."""
     first, *others = message.split("\n")
-    more = (each if each.startswith(INDENT) or not each else INDENT + each for each in others)
+    more = (other if other.startswith(INDENT) or not other else INDENT + other for other in others)
     return "\n".join(one_line(each) for each in (first, *more))
 
 

@@ -90,7 +90,7 @@ def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:
 
 def either(choices: Iterable[object]) -> str:
     """Write alternatives: ``a, b or c``; ``nothing`` if there are none."""
-    names = [str(each) for each in choices]
+    names = [str(choice) for choice in choices]
     left = len(names) - MAX_CHOICES
     *first, last = (*names[:MAX_CHOICES], f"{left} more") if left > 0 else names or ["nothing"]
     return f"{', '.join(first)} or {last}" if first else last
@@ -104,7 +104,7 @@ def choose(choices: Iterable[object], given: object = "") -> str:
     >>> choose(("cg", "gmres")), choose(("cg", "gmres"), "gmers")
     ('choose cg or gmres', 'did you mean gmres? choose cg or gmres')
     """
-    names = [str(each) for each in choices]
+    names = [str(choice) for choice in choices]
     near = get_close_matches(given, names, n=2) if isinstance(given, str) else []
     return f"{f'did you mean {either(near)}? ' if near else ''}choose {either(names)}"
 
@@ -167,7 +167,7 @@ def _number_and_unit(
     if not math.isfinite(value):
         return f"{value:g}", units[0][0]
     # What is rounded to 1000 of a unit is written as 1 of the next one.
-    sign, size = next((each for each in units if abs(value) >= 0.9995 * each[1]), units[-1])
+    sign, size = next((unit for unit in units if abs(value) >= 0.9995 * unit[1]), units[-1])
     scaled = value / size
     # No digit after the point, and none lost before it.
     return f"{scaled:.0f}" if abs(scaled) >= 99.95 else f"{scaled:{zeros}.3g}", sign

@@ -237,7 +237,7 @@ def test_windows_do_not_hold_what_ranks_were_apart_before(tmp_path: Path, header
     made = replace(header, ranks=2, iterations=120, restart=0)
     path = write_whole(tmp_path, made, alone_values((5.0, 10.0), 120))
     run = efficiencies_of(hindmost.open(path), windows=3)
-    parts = [each.efficiencies for each in run.windows]
-    assert sum(each.run_time_s for each in parts) == pytest.approx(1.2)
+    parts = [window.efficiencies for window in run.windows]
+    assert sum(part.run_time_s for part in parts) == pytest.approx(1.2)
     for each in (run.whole, *parts):
         assert [each.parallel, each.load_balance, each.transfer] == pytest.approx([0.75, 0.75, 1.0])

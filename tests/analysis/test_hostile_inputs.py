@@ -26,7 +26,7 @@ def test_a_product_of_parameters_is_not_multiplied_out(tmp_path: Path) -> None:
     )
     history = read_history(path)
     assert [series.name.case for series in history.series] == ["suite.time_y(a) [env]"]
-    assert any("10000000000000000 combinations" in each for each in history.warnings)
+    assert any("10000000000000000 combinations" in warning for warning in history.warnings)
 
 
 @pytest.mark.parametrize("rank", ["9" * 30, "2147483648", "9" * 200])

@@ -38,7 +38,7 @@ def anchors_of(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub and MyST make them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     words = [re.sub(r"[^\w\- ]", "", heading).strip().lower() for heading in headings]
-    return {each.replace(" ", "-") for each in words}
+    return {word.replace(" ", "-") for word in words}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -146,7 +146,7 @@ def change_kind(file: h5py.File, random: Generator) -> str:
     kind = ("f4", "f8", "i1", "i8", "u8", "S4", "c16", "?")[random.integers(8)]
     shape = file[name].shape
     if random.random() < 0.5:
-        shape = tuple(int(each) for each in random.integers(0, 5, random.integers(0, 5)))
+        shape = tuple(int(integer) for integer in random.integers(0, 5, random.integers(0, 5)))
     put(file, name, np.zeros(shape, kind))
     return f"{name} is {kind} {shape}"
 

@@ -205,7 +205,7 @@ def study(folder: Path) -> Specimen:
             message="no such solver",
         )
         write_outcome(made.run(f"run-{number}"), outcome)
-    texts = [each for each in made.path.rglob("*") if each.suffix in (".json", ".jsonl")]
+    texts = [path for path in made.path.rglob("*") if path.suffix in (".json", ".jsonl")]
     whole = {each: each.read_text() for each in [source, *texts]}
     return Specimen(
         change=lambda random: change_one(whole, random),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.terms import compiled_stub, start
+from benchmarks.terms import start
 from numpy.typing import NDArray
 
 import hindmost
@@ -17,14 +17,11 @@ from hindmost.harness.recorder.library import FOLDED, RECORD
 from hindmost.harness.runfile.bodies import SUMMED
 from hindmost.harness.runfile.reader import Run
 
+pytestmark = pytest.mark.xdist_group("stub")
+
 CALLS = 20
 BUDGET = 1 << 20
 BYTES_OF_RECORD = RECORD.itemsize + 4
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled_stub(tmp_path_factory.mktemp("stub"), "-O0")
 
 
 def recorded(stub: Path, folder: Path, how: str, *, all_calls: bool = False, at: str = "") -> Path:
@@ -81,7 +78,7 @@ def test_sums_and_counts_are_those_of_all_calls(stub: Path, tmp_path: Path, at: 
 
 def test_the_budget_holds_however_long_a_program_runs(stub: Path, tmp_path: Path) -> None:
     """Iterations are summed in larger and larger units, which have their number and size."""
-    iterations = 200_000
+    iterations = 80_000
     raw = recorded(stub, tmp_path, str(iterations))
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET
     records = records_of(raw)
@@ -100,11 +97,11 @@ def test_the_budget_holds_however_long_a_program_runs(stub: Path, tmp_path: Path
 
 
 def test_what_a_signal_ends_has_its_iterations(stub: Path, tmp_path: Path) -> None:
-    raw = recorded(stub, tmp_path, "100000crash")
+    raw = recorded(stub, tmp_path, "50000crash")
     run = converted(raw)
     unit = run.header.spec["attached"]["summed"]["unit"]
     assert not run.header.complete
-    assert run.bodies == 99_999 // unit
+    assert run.bodies == 49_999 // unit
 
 
 def test_a_short_program_keeps_all(stub: Path, tmp_path: Path) -> None:
@@ -118,7 +115,7 @@ def test_a_short_program_keeps_all(stub: Path, tmp_path: Path) -> None:
 
 def test_calls_without_a_known_loop_stay_within_the_memory(stub: Path, tmp_path: Path) -> None:
     """Nobody tells the recorder of its loop here: what came before it had to sum is kept."""
-    raw = recorded(stub, tmp_path, "100000", at="auto")
+    raw = recorded(stub, tmp_path, "50000", at="auto")
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET
     run = converted(raw)
     kept = BUDGET / RECORD.itemsize / 2 / (2 * CALLS + 1)  # an exchange is two records

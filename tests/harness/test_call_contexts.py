@@ -59,7 +59,7 @@ def test_another_build_of_a_library_is_another_module() -> None:
     """Its offsets say something else."""
     other = Module(path=LIBRARY.path, identity="4096:18")
     table, numbers = merged([contexts([LIBRARY], [(0, 5)], [0]), contexts([other], [(0, 5)], [0])])
-    assert [each.tolist() for each in numbers] == [[0, 1], [0, 2]]
+    assert [number.tolist() for number in numbers] == [[0, 1], [0, 2]]
     assert table.modules == (LIBRARY, other)
 
 
@@ -68,4 +68,4 @@ def test_a_rank_without_contexts_has_context_0_alone() -> None:
     table, numbers = merged([CallContexts.none(), CallContexts.none()])
     assert table.count == 1
     assert table.chain(0).size == 0
-    assert [each.tolist() for each in numbers] == [[0], [0]]
+    assert [number.tolist() for number in numbers] == [[0], [0]]

@@ -13,13 +13,12 @@ from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 from hindmost.harness.runfile.common_events import (
     CommonEvents,
     EventsSeen,
-    OrderedEvents,
-    Receipts,
     common_events,
-    common_sequence,
     most_pending,
 )
 from hindmost.harness.runfile.contents import Edges
+from hindmost.harness.runfile.event_order import OrderedEvents, common_sequence
+from hindmost.harness.runfile.message_matches import Receipts
 from hindmost.harness.solo import Solo
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks
@@ -346,11 +345,11 @@ def program_in(ranks: list[RankBodies]) -> tuple[Program, CommonEvents, str]:
         common.of(rank, each.events) for rank, each in enumerate(ranks) if each.events is not None
     ]
     work, duration, needs, behind = (
-        np.stack([getattr(each, name) for each in of_ranks], axis=1).astype(kind)
+        np.stack([getattr(rank, name) for rank in of_ranks], axis=1).astype(kind)
         for name, kind in (("work", float), ("duration", float), ("needs", int), ("behind", int))
     )
     start, spent = (
-        np.stack([getattr(each, name) for each in ranks], axis=1) for name in ("start", "duration")
+        np.stack([getattr(rank, name) for rank in ranks], axis=1) for name in ("start", "duration")
     )
     block = EventBlock(
         kind=common.kind,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hindmost.harness.verbs.doctor import LOOKS, diagnoses
+from hindmost.harness.verbs.doctor import CHECKS, diagnoses
 
 pytestmark = pytest.mark.mpi
 
@@ -29,7 +29,7 @@ def test_the_blas_of_petsc() -> None:
     findings = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)[
         "findings"
     ]
-    (found,) = [each for each in findings if each["subject"] == "BLAS"]
+    (found,) = [finding for finding in findings if finding["subject"] == "BLAS"]
     assert str(Path(blas).resolve()) in found["text"]
     assert found["verdict"] == ("ok" if "openblas" in str(Path(blas).resolve()) else "note")
 
@@ -56,8 +56,10 @@ def test_an_mpi_that_does_not_start_ends_one_look(
     monkeypatch.setenv("LD_PRELOAD", str(library))
     hangs = broken == "pause()"  # then the others are not asked: they may be slow, too
     looks = ("PETSc",) if hangs else ("clock", "PETSc", "caches")
-    verdicts = {each.subject: each for each in diagnoses(looks, 4.0 if hangs else 120.0)}
+    verdicts = {
+        diagnosis.subject: diagnosis for diagnosis in diagnoses(looks, 4.0 if hangs else 120.0)
+    }
     assert tuple(verdicts) == looks
-    assert set(looks) <= set(LOOKS)
+    assert set(looks) <= set(CHECKS)
     assert (verdicts["PETSc"].verdict, said in verdicts["PETSc"].text) == ("lacks", True)
     assert hangs or verdicts["caches"].verdict == "ok"

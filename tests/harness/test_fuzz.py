@@ -22,7 +22,7 @@ from hindmost.harness.runfile.schema import VARIABLES
 from hindmost.harness.runfile.writer import write_whole
 
 SAME_FILE = settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

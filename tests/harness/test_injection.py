@@ -376,7 +376,7 @@ def test_a_file_of_osnoise_is_a_trace_of_every_rank(tmp_path: Path) -> None:
     path.write_bytes(np.array([3, 200], np.int32).tobytes() + body)
     law = read_law(f"trace:{path}")
     lengths = [law.of_rank(rank, seed=0, repeat=0).each_ns for rank in range(4)]
-    assert [each.size for each in lengths] == [2, 2, 3, 2]  # in turn
+    assert [length.size for length in lengths] == [2, 2, 3, 2]  # in turn
     assert lengths[0] == pytest.approx([100_000, 200_000], rel=0.01)
 
 

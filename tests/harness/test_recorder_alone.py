@@ -21,13 +21,10 @@ from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
+pytestmark = pytest.mark.xdist_group("stub")
+
 SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 ITERATIONS = 3000
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled_stub(tmp_path_factory.mktemp("stub"), "-O1")
 
 
 def test_a_signal_at_any_time_in_any_thread_costs_nothing(stub: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_run_without_restarts_and_edges(tmp_path: Path, header: Header) -> Non
 SIZES = [(rows, ranks) for rows in (1, 5, 35, 300, 10_000) for ranks in (2, 7, 64, 1024)]
 
 
-@pytest.mark.parametrize(("iterations", "ranks"), [each for each in SIZES if math.prod(each) < 4e4])
+@pytest.mark.parametrize(("iterations", "ranks"), [size for size in SIZES if math.prod(size) < 4e4])
 @pytest.mark.parametrize("events", [3, 29, 2000])
 def test_a_file_has_little_more_than_its_data(
     iterations: int, ranks: int, events: int, tmp_path: Path, header: Header
@@ -357,7 +357,7 @@ def test_an_earlier_file_is_read(earlier: Path, name: str) -> None:
     first = EARLIER_PHASES if name < "version-3" else PHASES
     assert run.phases[: len(first)] == first
     assert (run.contexts.count > 1) == (name > "version-4")
-    work = sum(run.phase(each) for each in run.phases if each not in NOT_WORK)
+    work = sum(run.phase(phase) for phase in run.phases if phase not in NOT_WORK)
     np.testing.assert_allclose(run.work, work)
     assert (run.unclassified_share >= 0.0).all()
     assert (run.unclassified_share > 0.0).any() == ("loop" in name)

@@ -58,11 +58,11 @@ def recorded(folder: Path, out: str) -> list[Run]:
     runs = [hindmost.open(path) for path in sorted((folder / out).glob("*.h5"))]
     for run in runs:
         assert run.header.complete
-        look_at_nodes(run)
+        check_nodes(run)
     return runs
 
 
-def look_at_nodes(run: Run) -> None:
+def check_nodes(run: Run) -> None:
     """Hold a run to a rank on each node, whose clocks are those of this machine."""
     assert sorted(run.hosts) == ["n0", "n1"]
     offset, uncertainty = run.variable("clock_offset"), run.variable("clock_uncertainty")
@@ -132,6 +132,6 @@ def hold_to_study_of_somebody_else(text: str, scheduler: Scheduler, limit_s: flo
     two_nodes.run(*THEM, "env", f"HOME={folder}", *words)
     study = StudyFolder.open(folder / "s")
     wait(study, scheduler, limit_s, RunState.RUNNING, RunState.WAITING)
-    done = [each.done for each in study.records().values()]
+    done = [record.done for record in study.records().values()]
     assert len([each for each in done if each is not None]) == 4, study.records()
     assert {path.owner() for path in study.path.glob("runs/*/*.h5")} == {"daemon"}

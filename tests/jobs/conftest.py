@@ -52,7 +52,7 @@ class PretendedScheduler:
     def set(self, name: str, state: JobState, reason: str = "as the test says") -> None:
         self.jobs[name] = Job(id=name, state=state, reason=reason)
 
-    def look(self, ids: Sequence[str]) -> dict[str, Job]:
+    def query(self, ids: Sequence[str]) -> dict[str, Job]:
         unknown = JobState.UNKNOWN
         return {
             each: self.jobs.get(each, Job(id=each, state=unknown, reason="never heard of"))

@@ -28,7 +28,7 @@ def test_the_folder_holds_what_is_done(make: Make, tmp_path: Path) -> None:
     out = tmp_path / "flat"
     files, missing = collect(study, out)
     assert missing == ["run-1"]
-    assert sorted(each.name for each in out.iterdir()) == [
+    assert sorted(path.name for path in out.iterdir()) == [
         "collected.json",
         "x-run-0.txt",
         "x-run-2.txt",

@@ -64,7 +64,7 @@ def test_a_run_is_done_again_or_not_by_its_causes(
 def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
     for attempt, cause in enumerate(Cause, 1):
         write_outcome(tmp_path, outcome(cause, attempt))
-    assert [each.cause for each in read_record(tmp_path).outcomes] == list(Cause)
+    assert [outcome.cause for outcome in read_record(tmp_path).outcomes] == list(Cause)
     assert read_record(tmp_path).outcomes[0] == outcome(C.RUNNING)
     assert read_record(tmp_path / "nowhere") == RunRecord()
 

@@ -24,7 +24,7 @@ def scheduler() -> PretendedScheduler:
 
 
 def begin(study: StudyFolder, scheduler: PretendedScheduler) -> None:
-    list(submit(study, scheduler, [each.id for each in study.plan.allocations]))
+    list(submit(study, scheduler, [allocation.id for allocation in study.plan.allocations]))
 
 
 def do(study: StudyFolder, allocation: str) -> int:
@@ -36,14 +36,14 @@ def test_only_what_is_left_and_has_no_job_is_submitted(
 ) -> None:
     study = make([writes(n) for n in range(4)], allocations=4)
     begin(study, scheduler)
-    assert [each.job for each in study.jobs()] == ["job-1", "job-2", "job-3", "job-4"]
+    assert [job.job for job in study.jobs()] == ["job-1", "job-2", "job-3", "job-4"]
     assert do(study, "a0") == 0
     scheduler.set("job-1", JobState.COMPLETED)
     scheduler.set("job-2", JobState.TIME_LIMIT)
     scheduler.set("job-3", JobState.RUNNING)
     del scheduler.jobs["job-4"]
     state = state_of(study, scheduler)
-    assert [list(each.runs.values()) for each in state.allocations] == [
+    assert [list(allocation.runs.values()) for allocation in state.allocations] == [
         [RunState.DONE], [RunState.LEFT], [RunState.WAITING], [RunState.LEFT],
     ]  # fmt: skip
     assert state.exit_status == 75
@@ -127,7 +127,7 @@ def test_again_does_what_failed_for_good_once_more(
     mended.touch()
     assert [each.allocation for each in resume(study, scheduler, again=True).submitted] == ["a0"]
     assert do(study, "a0") == 0
-    causes = [each.cause for each in study.records()["run-0"].outcomes]
+    causes = [outcome.cause for outcome in study.records()["run-0"].outcomes]
     assert causes == [Cause.FORGIVEN, Cause.DONE]
 
 
@@ -145,10 +145,10 @@ def test_a_scheduler_that_cannot_be_asked_lets_nothing_be_submitted(
     study = make([writes(0)])
     begin(study, scheduler)
 
-    def look(ids: object) -> dict[str, Job]:
+    def query(ids: object) -> dict[str, Job]:
         raise MissingError("squeue did not answer")
 
-    monkeypatch.setattr(scheduler, "look", look)
+    monkeypatch.setattr(scheduler, "query", query)
     state = state_of(study, scheduler)
     assert (state.remark, state.exit_status) == ("squeue did not answer", 75)
     with pytest.raises(MissingError, match="did not answer"):

@@ -116,7 +116,7 @@ def test_runs_of_collectives_can_be_done(tmp_path: Path) -> None:
 def test_the_whole_example_has_every_scheduler() -> None:
     study = study_of(parse_document(example(), "example.toml"))
     assert make_plan(study).machine.name == "local"  # as it is, without a word more
-    assert {each.scheduler for each in study.machines.values()} == set(SCHEDULERS.names)
+    assert {machine.scheduler for machine in study.machines.values()} == set(SCHEDULERS.names)
     for name in study.machines:
         plan = make_plan(study, name)
         assert (plan.machine.name, len(plan.runs)) == (name, 5 * 2 * 2 * 3)

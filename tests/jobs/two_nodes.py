@@ -115,7 +115,7 @@ def slowed(node: str, program: str) -> Iterator[None]:
 
     def limit() -> None:
         while not end.is_set():
-            pids = [int(each.name) for each in Path("/proc").glob("[0-9]*") if here(each)]
+            pids = [int(path.name) for path in Path("/proc").glob("[0-9]*") if here(path)]
             for _ in range(SLICES_A_LOOK):
                 send(signal.SIGSTOP, pids)
                 time.sleep(3 * SLICE_S)

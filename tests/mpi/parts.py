@@ -15,14 +15,17 @@ from hindmost.models.simulation.program import recorded_program
 from hindmost.models.simulation.rerun import ReplayedSolve, what_if
 
 
-def replayed_parts(run: Run, size: int) -> Iterator[tuple[ReplayedSolve, float]]:
+def replayed_parts(
+    run: Run, size: int, within: slice | None = None
+) -> Iterator[tuple[ReplayedSolve, float]]:
     """Yield the replay of each so many iterations without a change, and their recorded time.
 
     Those are left out in which a rank lost its core inside a call: there it seems to have sent
     after others received.
     """
     times = solve_times(run)
-    for first in range(0, run.bodies - size + 1, size):
+    begin, end, _ = (within or slice(None)).indices(run.bodies)
+    for first in range(begin, end - size + 1, size):
         rows = slice(first, first + size)
         start = run.starts[rows]
         begin_s = float(start.min())

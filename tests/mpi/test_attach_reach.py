@@ -72,17 +72,19 @@ def test_ranks_without_the_recorder_are_not_waited_for(
     """The program runs on, whichever ranks they are and however they came to be."""
     launcher: list[str | Path] = [BIN / "mpiexec", "-n", "1"]
     program: list[str | Path] = [ends, "well", "20"]
+    # Who is not attached sleeps meanwhile: it would wait busily for the other.
+    late: list[str | Path] = [ends, "late", "20", "1" if name == "others" else "0"]
     next_part = [":", "-n", "1"]
 
     def attach(out: str) -> list[str | Path]:
         return [BIN / "hindmost", "attach", "--out", out, "--"]
 
     commands: dict[str, list[str | Path]] = {
-        "others": [*launcher, *attach("others"), *program, *next_part, *program],
-        "first": [*launcher, *program, *next_part, *attach("first"), *program],
+        "others": [*launcher, *attach("others"), *program, *next_part, *late],
+        "first": [*launcher, *late, *next_part, *attach("first"), *program],
         "cleared": [
             *attach("cleared"),
-            *(*launcher, "env", "-u", "LD_PRELOAD", *program),
+            *(*launcher, "env", "-u", "LD_PRELOAD", *late),
             *(*next_part, *program),
         ],
     }

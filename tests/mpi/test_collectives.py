@@ -67,7 +67,8 @@ def commands(folder: Path) -> Commands:
     """Return all operations, and one in which a rank is held up, for a folder."""
     one = (*FEW, "--operations", "allreduce", "--bytes", "1024")
     asked: dict[str, tuple[str, ...]] = {
-        "runs": (*TINY, "--bytes", "8,1024", "--seed", "3"),
+        "runs": (*TINY, "--bytes", "8", "--seed", "3"),
+        "sizes": (*TINY, "--operations", "allreduce,barrier", "--bytes", "8,1024"),
         **dict.fromkeys(HELD_UP, one),
     }
     return {
@@ -104,9 +105,12 @@ def test_a_run_file_for_each_collective_and_size(launched: Launched) -> None:
     folder, done = launched[0] / "runs", launched[1]["runs"]
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split()) == sorted(str(file) for file in folder.iterdir())
-    sized = [each.name for each in OPERATIONS if each.sized]
-    expected = {f"collectives-{name}-{size}B-p2-0.h5" for name in sized for size in (8, 1024)}
+    sized = [operation.name for operation in OPERATIONS if operation.sized]
+    expected = {f"collectives-{name}-8B-p2-0.h5" for name in sized}
     assert {file.name for file in folder.iterdir()} == {*expected, "collectives-barrier-p2-0.h5"}
+    written = {Path(file).name for file in launched[1]["sizes"].stdout.split()}
+    both = {"collectives-allreduce-8B-p2-0.h5", "collectives-allreduce-1024B-p2-0.h5"}
+    assert written == {*both, "collectives-barrier-p2-0.h5"}
     runs = [hindmost.open(line) for line in done.stdout.split()]
     assert [run.header.spec["order"] for run in runs] == list(range(1, len(runs) + 1))
     assert {run.header.spec["seed"] for run in runs} == {3}

@@ -164,12 +164,12 @@ def test_chains_of_a_stripped_program(level: str, tmp_path: Path) -> None:
         assert calls["main", "from_libraries", library.stem, "MPI_Barrier"] == 1
     table = raw.contexts
     begins, _ = symbols(whole)
-    own = table.module == [Path(each.path) == stripped for each in table.modules].index(True)
+    own = table.module == [Path(module.path) == stripped for module in table.modules].index(True)
     assert set(table.function[own].tolist()) <= set(begins)
     (contexts,) = np.nonzero(raw.polls)
     polls = [
-        (Named(raw, whole).frame(table, table.chain(each)[-1]), raw.polls[each])
-        for each in contexts
+        (Named(raw, whole).frame(table, table.chain(context)[-1]), raw.polls[context])
+        for context in contexts
     ]
     assert polls == [("poll_often", 500)] * 2
     # Calls that find nothing leave one record, whichever they are, or one between two pauses.

@@ -37,15 +37,15 @@ def ranks_of(launcher: int) -> list[int]:
         if not more:
             break
         beneath |= more
-    found = []
+    ranks = []
     for process in sorted(beneath):
         try:
             words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if any(word.endswith(b"/hindmost") for word in words) and b"python" in words[0]:
-            found.append(process)
-    return found
+            ranks.append(process)
+    return ranks
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(ROUNDS, marks=pytest.mark.slow)])

@@ -24,7 +24,7 @@ from hindmost.harness.runfile.reader import Run
 pytestmark = pytest.mark.mpi
 
 PATIENCE_S = 600.0
-CYCLES = 120
+CYCLES = 60
 
 
 def lines_of(feed: Path) -> list[dict[str, Any]]:

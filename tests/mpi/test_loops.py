@@ -135,7 +135,7 @@ def test_the_iterations_are_those_of_the_program(
     run, *phases = by_share(found[f"{level} {shape}"])
     loop = attached(run)["loop"]
     assert run.durations.shape[0] == loop["iterations"] == iterations, loop
-    assert [each.durations.shape[0] for each in phases] == [150] * (shape == "phases")
+    assert [phase.durations.shape[0] for phase in phases] == [150] * (shape == "phases")
     assert loop["by_code"]
     assert level == "stripped" or "(loops.c:" in loop["name"]
     assert loop["few"] == (shape == "few")
@@ -290,7 +290,9 @@ def test_a_function_without_a_symbol_has_not_that_of_another(tmp_path: Path) -> 
     listed = subprocess.run(("nm", whole), capture_output=True, text=True, check=True, timeout=60)
     symbols = (line.split() for line in listed.stdout.splitlines())
     begins = {
-        each[-1]: int(each[0], 16) for each in symbols if each[-1] in ("first", "second", "third")
+        symbol[-1]: int(symbol[0], 16)
+        for symbol in symbols
+        if symbol[-1] in ("first", "second", "third")
     }
     known = library.stat()
     frames = np.array([*begins.values()])

@@ -205,7 +205,7 @@ def test_efficiencies_and_models_see_who_comes_last(loops: dict[str, Run], name:
     run = loops[name]
     # In some iteration: see above.
     found = compute_efficiencies(run, windows=ITERATIONS)
-    balance = min(each.efficiencies.load_balance for each in found.windows)
+    balance = min(window.efficiencies.load_balance for window in found.windows)
     assert 0.45 < balance < 0.9  # 1.0 where waiting counts as work
     assert found.whole.serialisation is not None
     assert found.whole.transfer is not None

@@ -45,8 +45,8 @@ def test_all_probes_fill_the_machine_file(ranks: Ranks, tmp_path: Path) -> None:
     assert min(each.seconds for each in network.allreduce) > 0
     for phase in ("hydro", "heat", "heat-solve", "adaption"):
         points = [each for each in machine.grind if each.phase == phase]
-        assert [each.ranks_per_node for each in points] == [1, 1, 2, 2]
-        assert [each.cells for each in points] == pytest.approx([1400, 3000] * 2, rel=0.8)
+        assert [point.ranks_per_node for point in points] == [1, 1, 2, 2]
+        assert [point.cells for point in points] == pytest.approx([1400, 3000] * 2, rel=0.8)
     assert machine.noise is not None
     assert 0 <= machine.noise.share < 1
     assert machine.checkpoint_bytes_per_s is not None
@@ -58,8 +58,8 @@ def test_all_probes_fill_the_machine_file(ranks: Ranks, tmp_path: Path) -> None:
     assert set(content["samples"]) == set(content["provenance"]) == sections
     assert [each["rank"] for each in content["samples"]["noise"]["ranks"]] == [0, 1]
     sizes = content["samples"]["network"]["within"]["sizes"]
-    assert [each["bytes"] for each in sizes][:3] == [0, 2, 4]
-    assert all(each["seconds"] for each in sizes)
+    assert [size["bytes"] for size in sizes][:3] == [0, 2, 4]
+    assert all(size["seconds"] for size in sizes)
     busy = content["samples"]["grind"]["sizes"][-1]["phases"]["hydro"]
     assert [len(repeats) for repeats in busy] == [2, 2]  # by rank
     origin = content["provenance"]["network"]

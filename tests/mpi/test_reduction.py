@@ -219,8 +219,8 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     of_all = [efficiencies_of(run).whole for run in (part, whole)]
     for name in ("run_time_s", "mean_local_s", "max_local_s"):
         assert getattr(of_all[0], name) == pytest.approx(getattr(of_all[1], name), rel=1e-5)
-    histograms = [each.run.histogram for each in reports if each.run is not None]
-    assert [each.total for each in histograms] == [1600, 1600]
+    histograms = [report.run.histogram for report in reports if report.run is not None]
+    assert [histogram.total for histogram in histograms] == [1600, 1600]
     np.testing.assert_array_equal(part.variable("all_most"), whole.durations.max(axis=1))
     np.testing.assert_allclose(part.variable("all_mean"), whole.durations.mean(axis=1), rtol=1e-14)
     assert part.variable("all_bin_count").sum() == 1600

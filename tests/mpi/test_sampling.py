@@ -25,8 +25,9 @@ from hindmost.models.ranks.attribution import attribute
 from hindmost.models.ranks.teams import TeamWork
 
 pytestmark = pytest.mark.mpi
-STEPS, TIMES = 100, 10
-"""Steps of the program, and how many times the work in `heavy` rank 1 has."""
+STEPS, FEW_STEPS, TIMES = 100, 30, 10
+"""Steps of the program where samples are counted, and where they are not; and how many times the
+work in `heavy` rank 1 has."""
 RATE = 2000
 
 
@@ -40,10 +41,10 @@ def line_of(word: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if word in line)
 
 
-def recorded(program: Path, folder: Path, how: str) -> tuple[Run, str]:
+def recorded(program: Path, folder: Path, how: str, steps: int = FEW_STEPS) -> tuple[Run, str]:
     """Run the program on two ranks with samples; return its run, and what it printed."""
     environment = environment_for(folder, "--sample", str(RATE))
-    words = f"{BIN / 'mpiexec'} -n 2 {program} {STEPS} {TIMES} {how}"
+    words = f"{BIN / 'mpiexec'} -n 2 {program} {steps} {TIMES} {how}"
     done = subprocess.run(
         ["sh", "-ec", f"{environment}\n{words}"],
         check=True, capture_output=True, text=True, timeout=120,
@@ -56,7 +57,9 @@ def named(run: Run) -> tuple[str, int, bool]:
     """Return function and line of rank 1's extra work where `heavy` is, and whether it is sure."""
     samples = RunSamples.of(run)
     assert samples is not None
-    spent_s = [samples.context_s[:, list(each.contexts)].sum(axis=1) for each in stretches_of(run)]
+    spent_s = [
+        samples.context_s[:, list(stretch.contexts)].sum(axis=1) for stretch in stretches_of(run)
+    ]
     most = int(np.argmax([each[1] - each[0] for each in spent_s]))
     found = attribute(samples.in_stretch(1, stretches_of(run)[most].contexts))
     place = samples.places[found.place]
@@ -78,7 +81,7 @@ def threads_in(run: Run, function: str) -> set[tuple[int, int]]:
 
 def test_more_work_is_found_in_its_function_and_line(program: Path, tmp_path: Path) -> None:
     """The call to `light` in the same stretch, and its line, are not named."""
-    run, _ = recorded(program, tmp_path, "plain")
+    run, _ = recorded(program, tmp_path, "plain", STEPS)
     assert named(run) == ("heavy", line_of("HEAVY"), True)
     assert run.header.spec["sampling"]["mechanism"] == "event"
     assert run.header.spec["sampling"]["per_second"] == pytest.approx(RATE)
@@ -107,7 +110,7 @@ def test_threads_that_block_the_signal_are_counted(program: Path, tmp_path: Path
 
 
 def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path: Path) -> None:
-    run, _ = recorded(program, tmp_path, "team")
+    run, _ = recorded(program, tmp_path, "team", STEPS)
     samples = RunSamples.of(run)
     assert samples is not None
     names, region = regions_of(samples)
@@ -126,7 +129,7 @@ def test_a_thread_with_more_work_is_found_in_its_region(program: Path, tmp_path:
 
 
 def test_every_thread_of_a_program_that_hangs_is_placed(program: Path, tmp_path: Path) -> None:
-    environment = environment_for(tmp_path, "--sample", str(RATE), "--most-seconds", "4")
+    environment = environment_for(tmp_path, "--sample", str(RATE), "--most-seconds", "3")
     words = f"{BIN / 'mpiexec'} -n 2 {program} 5 1 hangs"
     subprocess.run(
         ["sh", "-c", f"{environment}\n{words}"], check=False, capture_output=True, timeout=120
@@ -144,7 +147,7 @@ def test_every_thread_of_a_program_that_hangs_is_placed(program: Path, tmp_path:
 
 def test_blocking_calls_are_never_cut_short(program: Path, tmp_path: Path) -> None:
     """2,500 calls of five kinds on each rank; where these block is known without a signal."""
-    run, said = recorded(program, tmp_path, "blocks")
+    run, said = recorded(program, tmp_path, "blocks", STEPS)
     assert said.split() == ["0", "interrupted"] * 2
     samples = RunSamples.of(run)
     assert samples is not None

@@ -141,12 +141,14 @@ def test_the_loop_of_time_steps_is_known_while_the_program_runs(
 
 
 PYTHON_LOOP = """
+import time
 import hindmost
 from mpi4py import MPI
 steps = 0
 while not hindmost.should_stop():
     assert 0.0 < hindmost.time_left_s() <= 4.0
     MPI.COMM_WORLD.allreduce(1)
+    time.sleep(0.002)
     steps += 1
 print("steps", steps)
 """

@@ -9,10 +9,11 @@ from tests.conftest import Ranks
 from tests.programs.attaching import close_books, compiled
 
 import hindmost
+from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.cli import main
 
 pytestmark = pytest.mark.mpi
-TASKS = 12
+TASKS, MANY = 12, 40_000
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +54,32 @@ def test_a_program_without_a_common_loop_tells_who_waited_for_whom(
     said = " ".join(capsys.readouterr().out.split())
     assert "Rank 1 is the straggler" in said
     assert "iterations: no loop " in said
-    if what != "once":
+    if what == "once":
+        (most, *_) = stretches_of(run)
+        assert str(most).startswith("between MPI_Init and main (apart.c:")
+    else:
         first = said.partition(" UTC ")[2]
         assert first.startswith("Rank 0 spends ")
         assert "apart.c:" in first.partition(". ")[0]
         assert "of all ranks' time there is waiting for rank 1." in first
+
+
+def test_a_program_beyond_its_budget_is_whole_by_sums(
+    apart: Path, ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = ranks(2, "attach", "--memory", "1MiB", "--out", "runs", "--", apart, "many")
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    close_books(run)
+    assert run.header.complete, run.header.spec.get("failure")
+    assert (len(run.durations), run.summed) == (1, 1)
+    assert run.edges.messages is not None
+    assert run.edges.messages.tolist() == [MANY]
+    assert run.phase("halo").min() > 0.0
+    assert main(["show", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The program made more calls than its budget holds" in said
 
 
 def test_a_converted_folder_is_converted_again_without_an_error(

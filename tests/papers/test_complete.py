@@ -10,7 +10,7 @@ from hindmost.analysis.report.papers import PAPER_FIGURES
 
 @holds
 def test_every_figure_and_table_is_held() -> None:
-    shown = {f"{each.paper} {each.number}" for each in PAPER_FIGURES if not each.why}
+    shown = {f"{figure.paper} {figure.number}" for figure in PAPER_FIGURES if not figure.why}
     held: set[str] = set()
     for module in (test_krylov, test_segments, test_adaptive, test_lee, test_albany):
         for test in vars(module).values():

@@ -172,8 +172,10 @@ def test_the_live_feed_ends_with_the_run_and_its_frames_are_small(ran: Ran, told
     lines = [json.loads(line) for line in feed.read_text().splitlines()]
     frames = [line for line in lines if line["kind"] == "frame"]
     assert [line["kind"] for line in lines if line["kind"] != "frame"][-1] == "end"
-    assert [each["iteration"] for each in frames] == sorted(each["iteration"] for each in frames)
-    counted = np.diff([0, *(each["iteration"] for each in frames)])
+    assert [frame["iteration"] for frame in frames] == sorted(
+        frame["iteration"] for frame in frames
+    )
+    counted = np.diff([0, *(frame["iteration"] for frame in frames)])
     # Every iteration of both ranks is in one bin of the utilisation profile.
     for frame, iterations in zip(frames[1:], counted[1:], strict=True):
         assert sum(frame["bins"]) == 2 * iterations

@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).parent / "package"
 
 def with_sample(*folders: Path) -> dict[str, str]:
     """Return the environment in which packages of some folders are installed."""
-    path = [str(each) for each in folders or (PACKAGE,)]
+    path = [str(folder) for folder in folders or (PACKAGE,)]
     return {"PYTHONPATH": os.pathsep.join([*path, os.environ.get("PYTHONPATH", "")])}
 
 
@@ -169,7 +169,7 @@ def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(performed: 
 
 
 def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> None:
-    program = "from hindmost.harness.verbs.doctor import look_at_plugins as look; print(look())"
+    program = "from hindmost.harness.verbs.doctor import check_plugins as look; print(look())"
 
     def look(*folders: Path) -> str:
         done = subprocess.run(

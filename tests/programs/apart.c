@@ -1,10 +1,10 @@
-/* Programs whose ranks do different things: a pool, one call, one-sided calls, two coupled programs. */
+/* Programs whose ranks do different things: a pool, one call, one-sided calls, two coupled programs, many messages one way. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TASKS = 12, RESULT = 1, END = 2, PAUSE_US = 20000 };
+enum { TASKS = 12, MANY = 40000, RESULT = 1, END = 2, PAUSE_US = 20000 };
 
 static void master(void) {
   MPI_Status status;
@@ -38,6 +38,16 @@ static void one_sided(int rank) {
   MPI_Win_free(&win);
 }
 
+static void produce(void) {
+  double field = 1;
+  for (int i = 0; i < MANY; i++) MPI_Send(&field, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+}
+
+static void consume(void) {
+  double field;
+  for (int i = 0; i < MANY; i++) MPI_Recv(&field, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void ocean(void) {
   double field = 1;
   for (int step = 0; step < TASKS; step++) {
@@ -64,6 +74,7 @@ int main(int argc, char **argv) {
   if (!strcmp(what, "pool")) rank ? worker() : master();
   if (!strcmp(what, "one-sided")) one_sided(rank);
   if (!strcmp(what, "coupled")) rank ? atmosphere() : ocean();
+  if (!strcmp(what, "many")) rank ? consume() : produce();
   if (!strcmp(what, "once")) {
     if (rank) usleep(PAUSE_US);
     MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

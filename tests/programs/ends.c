@@ -1,6 +1,6 @@
 /* A loop of which one rank, the last by default, does what its argument says in a step: "segv", "kill",
- * "abort", "exit", "sleep", "wrong" or nothing; with "uneven" it makes one call more in each. There are marks, but
- * for "uneven" and "unmarked". ends HOW [STEP [RANK [MICROSECONDS]]] */
+ * "abort", "exit", "sleep", "wrong" or nothing; with "uneven" it makes one call more in each, and with "late" it
+ * sleeps before the loop. There are marks, but for "uneven" and "unmarked". ends HOW [STEP [RANK [MICROSECONDS]]] */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int which = argc > 3 ? atoi(argv[3]) : size - 1, pause_us = argc > 4 ? atoi(argv[4]) : 0;
+  if (!strcmp(how, "late") && rank == which) sleep(10);
   for (int step = 0; step < 2 * last; step++) {
     if (how[0] != 'u') MPI_Pcontrol(1);
     for (int i = 0; i < 1 + (!strcmp(how, "uneven") && rank == which); i++)

@@ -102,7 +102,7 @@ Measured = dict[str, tuple[list[Any], str]]
 
 def has(*patterns: bytes) -> Callable[[Path, bytes], bool]:
     """Return what recognises files whose beginning has all of some patterns."""
-    found = [re.compile(each) for each in patterns]
+    found = [re.compile(pattern) for pattern in patterns]
     return lambda path, head: all(each.search(head) for each in found)
 
 

@@ -152,8 +152,8 @@ def _profile(path: Path, request: ExperimentRequest) -> tuple[_Values, dict[str,
 
 def _parameters(notes: dict[Path, dict[str, float]], request: ExperimentRequest) -> list[str]:
     """Choose the parameters, or list the choices in an error."""
-    common = set.intersection(*(set(each) for each in notes.values()))
-    different = {name: len({each[name] for each in notes.values()}) for name in sorted(common)}
+    common = set.intersection(*(set(note) for note in notes.values()))
+    different = {name: len({note[name] for note in notes.values()}) for name in sorted(common)}
     varying = [f"{name} ({count} values)" for name, count in different.items() if count > 1]
     choices = ", ".join(varying) or ", ".join(different) or "none"
     for name in request.parameters:

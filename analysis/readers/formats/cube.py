@@ -97,7 +97,7 @@ def _values(
 def _with_data(profile: Any) -> list[Any]:
     """Return the metrics that a profile has data of."""
     members = set(profile._tar_file_members())
-    return [each for each in profile.all_metrics() if f"{each.id}.index" in members]
+    return [metric for metric in profile.all_metrics() if f"{metric.id}.index" in members]
 
 
 def read_ranks(path: Path) -> RankColumns:
@@ -143,7 +143,9 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
                 f"{path}: the parameters are {', '.join(point)}, but {', '.join(points[first])} "
                 f"in {first}. All folders must name the same."
             )
-    varying = [name for name in points[first] if len({each[name] for each in points.values()}) > 1]
+    varying = [
+        name for name in points[first] if len({point[name] for point in points.values()}) > 1
+    ]
     names = [*varying, *(name for name in request.parameters if name in points[first])]
     names = list(dict.fromkeys(names)) or list(points[first])[:1]
     into.declare(names, str(first))

@@ -59,7 +59,7 @@ def columns_of(words: Sequence[str]) -> list[tuple[str, str]]:
     return [
         (name, UNITS.get(unit, unit))
         for name, unit in (
-            name_and_unit(each.replace("(", " (").replace("[", " [")) for each in words
+            name_and_unit(word.replace("(", " (").replace("[", " [")) for word in words
         )
     ]
 

@@ -77,7 +77,7 @@ def events_of(path: Path) -> tuple[int, dict[str, dict[int, float]]]:
         numbers = fields[begin:]
         if begin < 2 or len(numbers) < 3 or not numbers[0].strip().isdigit():
             raise DataError(f"{path}, line {at}: not the row of an event on a rank.")
-        rank, count, seconds = (plain_number(each) for each in numbers[:3])
+        rank, count, seconds = (plain_number(number) for number in numbers[:3])
         stage, event = ",".join(fields[: begin - 1]), fields[begin - 1]
         name = stage if event == SUMMARY else f"{stage}->{event}"
         if count > 0.0:

@@ -71,7 +71,7 @@ def perflog(path: Path, remarks: Remarks) -> Iterator[tuple[str, Record]]:
         row = {
             name: field for name, field in zip(columns, fields, strict=True) if field not in MISSING
         }
-        names = [each.removesuffix("_value") for each in columns if each.endswith("_value")]
+        names = [column.removesuffix("_value") for column in columns if column.endswith("_value")]
         row["perfvalues"] = {  # type: ignore[assignment]
             name: [number(row.get(f"{name}_{part}")) for part in ("value", "ref", *OF_TEST[3:])]
             + [row.get(f"{name}_unit", "")]

@@ -151,7 +151,7 @@ def case_of(test: Element, where: str) -> str:
 
 def stated(elements: Iterable[Element], name: str) -> str:
     """Return an attribute of the first element that has it; empty if none has."""
-    return next((text for each in elements if (text := each.get(name, "").strip())), "")
+    return next((text for element in elements if (text := element.get(name, "").strip())), "")
 
 
 def failure_of(test: Element) -> str:

@@ -120,7 +120,7 @@ def check_tiling(communicator: Any, cells: Cells, tables: Tables, levels: int) -
         ends = [int(key[0]), int(key[-1] + size[-1]), int(size.sum())] if key.size else [0, 0, 0]
         ends = [-1, -1, 0] if apart else ends
     parts = [each for each in communicator.allgather(ends) if each[1]]
-    area = sum(each[2] for each in parts)
+    area = sum(part[2] for part in parts)
     ordered = all(before[1] <= after[0] for before, after in pairwise(parts))
     if not ordered or area != tables[0].size * tables[1].size:
         nx, ny = (table.size >> levels for table in tables)

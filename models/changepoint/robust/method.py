@@ -104,13 +104,15 @@ def detect_robustly(
     found = [pair for pair in pairwise(segments) if is_step(*pair, rules)]
     seen = times_seen(series, [right.fit.begin for _, right in found], rules, confirmations)
     detection = described(series, segments, noise, found, seen, level, confirmations)
-    fitted = np.concatenate([each.fit.values for each in segments])
-    sigma = np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
+    fitted = np.concatenate([segment.fit.values for segment in segments])
+    sigma = np.concatenate(
+        [np.full(segment.fit.values.size, segment.sigma) for segment in segments]
+    )
     outliers = outlier_runs(series.logs - fitted, OUTLYING * sigma)
     return replace(
         detection,
         outliers=outliers,
-        trends=tuple(trend_of(each, series.size, level) for each in segments if each.line),
+        trends=tuple(trend_of(segment, series.size, level) for segment in segments if segment.line),
         jump=jump_at_end(series, segments[-1], outliers, level, confirmations),
         visible_steps=tuple(np.expm1(visible_steps(segments[-1], rules)).tolist()),
     )
@@ -179,7 +181,7 @@ def times_seen(
             break
         shorter = replace(rules, is_kept=rules.is_kept[:stop])
         segments, _ = find_segments(series.logs[:stop], series.day[:stop], shorter)
-        earlier = [each.fit.begin for each in segments[1:]]
+        earlier = [segment.fit.begin for segment in segments[1:]]
         for c, place in enumerate(places):
             going[c] = going[c] and any(abs(place - each) <= WITHIN for each in earlier)
             seen[c] += going[c]
@@ -246,7 +248,7 @@ def place_interval(
     last = max(min(end - BESIDE, change + FARTHEST), change)
     near = slice(first, last)
     # A place one night later has that night at the old level.
-    old, new = (losses((y[near] - each) / sigma[near]) for each in levels)
+    old, new = (losses((y[near] - level) / sigma[near]) for level in levels)
     cost = np.concatenate(([0.0], np.cumsum(old - new)))
     # The loss is -2 log likelihood; a flat prior makes the weights probabilities.
     weight = np.exp(-0.5 * (cost - cost.min()))
@@ -311,7 +313,7 @@ def jump_at_end(
         p_anywhere=min(1.0, p_value * (series.size - 1)),
         seen=min(nights, needed - 1),
         needed=needed,
-        precedents=sum(each.effect / effect >= 1.0 for each in outliers[:-1]),
+        precedents=sum(outlier.effect / effect >= 1.0 for outlier in outliers[:-1]),
     )
 
 

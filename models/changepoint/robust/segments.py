@@ -181,8 +181,8 @@ def compare(left: Segment, right: Segment) -> Seam:
 
 def with_shared_noise(segments: Sequence[Segment]) -> list[Segment]:
     """Return segments that know how well the noise of all their nights is known."""
-    shared = float(sum(each.fit.inliers for each in segments) - len(segments))
-    return [replace(each, shared=max(shared, 1.0)) for each in segments]
+    shared = float(sum(segment.fit.inliers for segment in segments) - len(segments))
+    return [replace(segment, shared=max(shared, 1.0)) for segment in segments]
 
 
 def visible_steps(segment: Segment, rules: Rules) -> NDArray[np.float64]:

@@ -42,9 +42,6 @@ OF_ERROR = 0.5
 WIDTHS = np.array([[0.456, OF_ERROR, 0.357], [0.789, OF_ERROR, 0.401]])
 """Logarithm of the widths below and above: the coefficients of 1 and of the logarithms of the error
 and of the distance to the target."""
-JUMP, STEEPEST = 0.5, 1.25
-"""No interval is wider, as a logarithm on each side, than a jump and a change of the slope beyond
-the last point; real growth seldom exceeds that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,5 +131,4 @@ def interval_widths(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
     float64 array, shape (2, kernel)
         Both above 0.
     """
-    wide = np.exp(WIDTHS @ width_features(trials, weighed).T)
-    return np.asarray(np.minimum(wide, JUMP + STEEPEST * trials.ahead))
+    return np.asarray(np.exp(WIDTHS @ width_features(trials, weighed).T))

@@ -97,7 +97,7 @@ def test_a_study_of_calm_runs_judges_only_what_was_replayed(tmp_path: Path, head
         file = write_adaptive(tmp_path, header, noisy, predicted=said, spec=spec)
         runs.append(read_adaptive(open_run(file)))
     study = study_runs(runs)
-    assert [len(each.runs) for each in study.errors] == [2, 1]
+    assert [len(error.runs) for error in study.errors] == [2, 1]
     assert [each.raw["shape-level"] for each in study.judged] == [pytest.approx([4.0, 4.0])]
     assert study.errors[0].load == pytest.approx((0.1, 0.2))
     assert [onset.cycle for onset in study.onsets] == [20]

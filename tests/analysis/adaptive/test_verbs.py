@@ -156,7 +156,7 @@ def test_the_report_has_tables_figures_verdicts_and_the_load(folder: Path, tmp_p
     assert "(--interfere) (interference)</p>" in html
     figures = re.findall(r"<figcaption>(.*?)</figcaption>", html)
     assert len(figures) >= 4
-    assert all("Load: 0.1 before, 0.2 after." in each for each in figures)
+    assert all("Load: 0.1 before, 0.2 after." in figure for figure in figures)
 
 
 def test_the_report_says_how_soon_a_neighbour_was_detected(page: Path) -> None:

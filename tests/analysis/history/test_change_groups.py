@@ -48,7 +48,7 @@ def test_a_part_that_goes_the_other_way_stands_for_itself() -> None:
         series(solve, timer=SOLVE),
     ]
     (group,) = group_changes(judge_history(history(*members)))
-    assert sorted(each.judged.series.name.timer for each in group.findings) == [FILL, TOTAL]
+    assert sorted(finding.judged.series.name.timer for finding in group.findings) == [FILL, TOTAL]
 
 
 def test_two_nights_are_two_causes_and_two_cases_one() -> None:
@@ -84,7 +84,7 @@ def test_a_group_says_that_its_changes_lie_between_different_commits() -> None:
     blurred[STEP - 1] *= 1.1
     members = [series(stepped(0), case="ice"), series(blurred, case="fire")]
     (group,) = group_changes(judge_history(history(*members)))
-    ranges = {full_commits(each) for each in group.findings}
+    ranges = {full_commits(finding) for finding in group.findings}
     assert len(ranges) == 2
     assert group.commits.endswith(" (the narrowest of 2 ranges)")
 
@@ -103,9 +103,9 @@ def test_the_drift_of_a_whole_is_explained_by_that_of_its_part() -> None:
     study = judge_history(history(*members), last_days=40)
     groups = group_changes(study)
     drifts = [group for group in groups if group.leading.date == day(0)]
-    assert [each.leading.date for each in groups] == [day(60), day(0), day(0)]
+    assert [group.leading.date for group in groups] == [day(60), day(0), day(0)]
     assert headline(study).endswith("confirmed in 1 case, 3 drifts for the worse")
-    finding = next(each for group in drifts for each in group.findings if each.within)
+    finding = next(finding for group in drifts for finding in group.findings if finding.within)
     assert (finding.badge, finding.judged.series.name.timer) == ("warn", TOTAL)
     assert [each.judged.series.name.timer for each in finding.within] == [SOLVE]
     alone = judge_history(history(members[0], members[3]), last_days=40)
@@ -114,7 +114,7 @@ def test_the_drift_of_a_whole_is_explained_by_that_of_its_part() -> None:
         rf"blake, \w+, {SOLVE} is \d\d.\d % slower .* in a drift since {day(0)}\.", said
     )
     assert finding.within[0].difference / finding.difference == pytest.approx(1.0, abs=0.1)
-    assert {each.judged.series.name.case for group in drifts for each in group.findings} == {
+    assert {finding.judged.series.name.case for group in drifts for finding in group.findings} == {
         "ice",
         "sea",
     }

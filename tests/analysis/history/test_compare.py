@@ -384,7 +384,7 @@ def test_freedom_is_welchs() -> None:
 
     def freedom(errors: list[float], freedoms: tuple[float, float]) -> float:
         pairs = zip(errors, freedoms, strict=True)
-        return welch_freedom([Estimate(0.0, *each) for each in pairs])
+        return welch_freedom([Estimate(0.0, *pair) for pair in pairs])
 
     assert freedom(errors, (2.0, 3.0)) == pytest.approx(expected)
     assert freedom([1.0, 1.0], (math.inf, math.inf)) == math.inf

@@ -59,15 +59,15 @@ def mails(
         until = BEGUN + night * DAY
         tonight = [
             replace(
-                each,
-                times=each.times[each.times <= until],
-                values=each.values[each.times <= until],
-                commits=each.commits[: int((each.times <= until).sum())],
-                commit_parts=each.commit_parts[: int((each.times <= until).sum())],
+                member,
+                times=member.times[member.times <= until],
+                values=member.values[member.times <= until],
+                commits=member.commits[: int((member.times <= until).sum())],
+                commit_parts=member.commit_parts[: int((member.times <= until).sum())],
             )
-            for each in members
+            for member in members
         ]
-        so_far = tuple(each for each in failures if each.time <= until)
+        so_far = tuple(failure for failure in failures if failure.time <= until)
         at = until + hours * 3600.0
         study = judge_history(history(*tonight, failures=so_far), state=state, now=at)
         assert study.state is not None
@@ -272,15 +272,15 @@ def test_among_many_series_a_change_needs_more_evidence(
     rest = [(KeptSeries(series=quiet), still)] * (100 - len(p_values))
     slow = [replace(found, changes=(replace(change, p_anywhere=p_value),)) for p_value in p_values]
     judged = without_chance([*((KeptSeries(series=slower), each) for each in slow), *rest], newest)
-    changes = [each for _, one in judged for each in one.changes]
-    assert [each.confirmed for each in changes] == confirmed
-    assert ["among so many series" in each.explain() for each in changes] == [
+    changes = [change for _, one in judged for change in one.changes]
+    assert [change.confirmed for change in changes] == confirmed
+    assert ["among so many series" in change.explain() for change in changes] == [
         not each for each in confirmed
     ]
     # What was reported as confirmed stays.
     kept = [(reported(KeptSeries(series=slower), each), each) for each in slow]
     stays = without_chance([*kept, *rest], newest)
-    assert all(each.confirmed for _, one in stays for each in one.changes)
+    assert all(change.confirmed for _, one in stays for change in one.changes)
 
 
 def test_dates_in_the_future_delete_nothing() -> None:
@@ -296,7 +296,7 @@ def test_dates_in_the_future_delete_nothing() -> None:
         study = judge_history(history(wrong, failures=(failed(27000),)), state=state, now=now)
         state = study.state
         assert state is not None
-        assert [each.time for each in state.failures] == [
+        assert [failure.time for failure in state.failures] == [
             each.time for each in (*before, failed(27000))
         ]
         (kept,) = state.series.values()
@@ -311,7 +311,7 @@ HASHES = [f"{night:040x}" for night in range(1, NIGHTS + 1)]
 @pytest.mark.parametrize("suffix", ["", " with changes"])
 def test_commits_are_short_and_full_where_one_asks(suffix: str) -> None:
     parts = tuple({"Albany": f"{each}{suffix}", "MPI": "4.1.2-2026-11-01"} for each in HASHES)
-    texts = tuple(commits_text(each) for each in parts)
+    texts = tuple(commits_text(part) for part in parts)
     slower = replace(series(stepped(0)), commits=texts, commit_parts=parts)
     study = judge_history(history(slower))
     (group,) = group_changes(study)

@@ -207,7 +207,7 @@ def test_failed_runs_of_the_last_days_warn() -> None:
     page = "".join(part_html(part) for part in summary(study))
     assert page.count(">warn</span>") == 2
     chosen = judge_history(study.history, case="ice")
-    assert [each.case for each in chosen.history.failures] == ["ice"]
+    assert [failure.case for failure in chosen.history.failures] == ["ice"]
     assert judge_history(history(quiet, failures=(failed(5),))).status() == PASS
 
 

@@ -121,7 +121,7 @@ def test_a_drift_that_has_ended_can_be_acknowledged(
     with pytest.raises(UsageError, match=r"The nearest .*in a drift from"):
         main([*words, "--date", day(nights - 1)])
     assert main([*words, "--date", day(end // 2)]) == 0
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "in a drift" in each]
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "in a drift" in line]
     assert f"from {day(0)} to 2026-0" in line
     assert main(["history", str(folder)]) == 0
     assert "open:" not in capsys.readouterr().out

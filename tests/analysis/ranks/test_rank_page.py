@@ -98,7 +98,7 @@ def test_a_click_on_an_outlier_opens_its_timeline(
     browser.key("Enter")
     browser.wait(f"{CHOSEN} === '{SLOW}'")
     assert browser.errors == []
-    asked = [each for each in browser.requests if not each.startswith("data:")]
+    asked = [request for request in browser.requests if not request.startswith("data:")]
     assert {each.partition("#")[0] for each in asked} == {page.as_uri()}
 
 

@@ -17,7 +17,7 @@ from tests.conftest import LOCAL, run_values
 
 import hindmost
 from hindmost import cli
-from hindmost.analysis.ranks.read import look_at_run
+from hindmost.analysis.ranks.read import analyse_ranks
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.runs.model_input import solve_times
@@ -39,7 +39,7 @@ def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, 
     assert late.last[SLOW] == (last == SLOW).sum() > 50
     np.testing.assert_allclose(late.charged_s.sum(), (work.max(axis=1)[:, None] - work).sum())
     assert late.nodes[int(late.node_charged_s.argmax())] == "node2"
-    assert sum(each.size for each in report.clusters) == RANKS
+    assert sum(cluster.size for cluster in report.clusters) == RANKS
     text = "\n".join(summary_lines(report))
     assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 iterations" in text
     assert "by chance" not in text
@@ -100,9 +100,9 @@ def test_blocks_do_not_change_what_is_found(
     run_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = hindmost.open(run_path)
-    whole = look_at_run(run)
+    whole = analyse_ranks(run)
     monkeypatch.setattr(reader, "BLOCK_BYTES", 8 * RANKS * 30)
-    parts = look_at_run(run)
+    parts = analyse_ranks(run)
     np.testing.assert_array_equal(parts.lateness.last, whole.lateness.last)
     np.testing.assert_allclose(parts.metrics.values, whole.metrics.values, rtol=1e-12)
     np.testing.assert_array_equal(parts.histogram.counts, whole.histogram.counts)
@@ -127,7 +127,7 @@ def test_unclassified_time_is_neither_work_nor_waiting(
     phases = np.array(values["phase_duration"])
     phases[:, :, PHASES.index("unclassified")] = phases[:, :, LOCAL] = phases[:, :, LOCAL] / 2
     path = write_whole(tmp_path, header, {**values, "phase_duration": phases})
-    found, known = (look_at_run(hindmost.open(each)) for each in (path, run_path))
+    found, known = (analyse_ranks(hindmost.open(each)) for each in (path, run_path))
     np.testing.assert_allclose(found.of_run.busy, known.of_run.busy / 2, rtol=1e-5)
     np.testing.assert_allclose(found.waiting_s, known.waiting_s, rtol=1e-6)
     assert found.slopes is not None

@@ -44,7 +44,7 @@ def text(written: Written) -> str:
         lines.append("POINTS ( " + " ".join(map(repr, point)) + " )")
     for (kernel, metric), values in written.values.items():
         lines += ["", f"REGION {kernel}", f"METRIC {metric}"]
-        lines += ["DATA " + " ".join(map(repr, each)) for each in values]
+        lines += ["DATA " + " ".join(map(repr, value)) for value in values]
     return "\n".join(lines) + "\n"
 
 

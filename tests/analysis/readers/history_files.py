@@ -262,7 +262,7 @@ def perflog(*lines: dict[str, str], name: str = "stream %size=1") -> str:
         "system": "blake",
         "unique_name": "stream_0",
     }
-    rows = ["|".join({**usual, **each}[name] for name in REFRAME_COLUMNS) for each in lines]
+    rows = ["|".join({**usual, **line}[name] for name in REFRAME_COLUMNS) for line in lines]
     return "\n".join(["|".join(REFRAME_COLUMNS), *rows]) + "\n"
 
 
@@ -481,5 +481,5 @@ def assert_sound(history: History) -> None:
             assert known.size
             assert (known >= 0).all()
             assert np.isfinite(known).all()
-    times = [each.time for each in history.failures]
+    times = [failure.time for failure in history.failures]
     assert times == sorted(times)

@@ -47,9 +47,9 @@ def value_files(written: Written) -> dict[str, bytes]:
     """Return the members with all repetitions."""
     arrays, places = bytearray(VALUES), []
     for values in written.values.values():
-        for each in values:
+        for value in values:
             stream = io.BytesIO()
-            np.save(stream, np.array(each))
+            np.save(stream, np.array(value))
             places.append(len(arrays))
             arrays += stream.getvalue()
     index = INDEX + struct.pack(f"<Q{len(places)}Q", len(places), *places)

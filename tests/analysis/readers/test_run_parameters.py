@@ -122,6 +122,6 @@ def test_iterations_of_reduced_runs_are_marked(
     assert "median-iteration covers the 3 of 24 ranks with full records" in warning
     assert "solve-time and the phases (" in warning
     history = read_history(path)
-    assert any("3 of 24 ranks with full records" in each for each in history.warnings)
+    assert any("3 of 24 ranks with full records" in warning for warning in history.warnings)
     assert main(["compare", str(path), str(path)]) == 0
     assert "3 of 24 ranks" in " ".join(capsys.readouterr().err.split())

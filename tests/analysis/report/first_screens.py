@@ -51,8 +51,8 @@ def page_of(folder: Path, header: Header, *values: dict[str, object]) -> str:
     """Return the page on runs."""
     runs = folder / "runs"
     runs.mkdir()
-    for each in values:
-        write_whole(runs, header, each)
+    for value in values:
+        write_whole(runs, header, value)
     assert main(["report", str(runs), "--out", str(folder / "page.html")]) == 0
     return (folder / "page.html").read_text().replace("\u00a0", " ")
 

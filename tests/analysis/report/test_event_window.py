@@ -55,7 +55,9 @@ def test_a_page_has_the_longest_iteration_of_a_long_run(
     at = chart.iterations.tolist().index(SLOW)
     assert np.allclose(chart.duration[at], duration[SLOW])
     assert np.allclose(chart.begin[at] + chart.late[at], start[SLOW])
-    assert np.allclose(sum(each[at] for each in chart.numbers.values()), duration[SLOW], rtol=1e-5)
+    assert np.allclose(
+        sum(number[at] for number in chart.numbers.values()), duration[SLOW], rtol=1e-5
+    )
     assert len(event_data(chart)["iterations"]) == chart.iterations.size
     monkeypatch.undo()
     whole = event_window(run, report)

@@ -173,7 +173,7 @@ def test_every_number_that_two_verbs_print_is_one(
 ) -> None:
     files = files_of_all_kinds(tmp_path, own, alike, every=every)
     assert len(files) == (31 if every else 11)
-    solves = [each for each in files[:-1] if not each.parent.name.startswith("posting")]
+    solves = [file for file in files[:-1] if not file.parent.name.startswith("posting")]
     told: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
 
     def put(file: str, verb: str, **numbers: Any) -> None:
@@ -225,7 +225,7 @@ def test_every_number_that_two_verbs_print_is_one(
         for question, numbers in questions.items():
             first, *others = numbers.values()
             # Some are differences of sums of 40 ms, which are exact to less than a nanosecond.
-            if any(each != pytest.approx(first, rel=1e-5, abs=1e-9) for each in others):
+            if any(other != pytest.approx(first, rel=1e-5, abs=1e-9) for other in others):
                 differ.append((Path(file).parent.name, question, numbers))
     assert not differ
     assert len(told) == len(files)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.analysis.browser import Browser, need_browser
+from tests.analysis.browser import Browser
 from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.report.comparison import verdict
@@ -36,39 +36,36 @@ def page(tmp_path: Path, header: Header) -> Path:
     return tmp_path / "page.html"
 
 
-def test_charts_are_drawn_and_answer(page: Path, tmp_path: Path) -> None:
+def test_charts_are_drawn_and_answer(page: Path, browser: Browser) -> None:
     charts = page.read_text().count('<figure class="chart"')
     assert charts == 13  # nobody waited for the detour, so no rank is blamed
     ready = f"document.documentElement.dataset.charts === '{charts}'"
-    with Browser(need_browser(), tmp_path / "profile") as browser:
 
-        def said(number: int, at: str = "") -> str:
-            browser.open(f"{page.as_uri()}{at and f'#chart-{number}@{at}'}", ready)
-            words = browser.evaluate(
-                f"document.querySelector('#chart-{number} .hover').textContent"
-            )
-            return str(words).replace("\u00a0", " ")
+    def said(number: int, at: str = "") -> str:
+        browser.open(f"{page.as_uri()}{at and f'#chart-{number}@{at}'}", ready)
+        words = browser.evaluate(f"document.querySelector('#chart-{number} .hover').textContent")
+        return str(words).replace("\u00a0", " ")
 
-        browser.window(1400, 1000)
-        told = re.fullmatch(
-            r"iteration 25, rank 1: ([\d.]+) ms; a click or Enter opens its timeline",
-            said(2, "25,0.5"),
-        )
-        drawn = "[...document.querySelectorAll('[data-drawn]')].map(each => each.dataset.drawn)"
-        assert browser.evaluate(drawn) == [
-            "events", "map", "map", *["curves"] * 6, "choice", *["curves"] * 3,
-        ]  # fmt: skip
-        assert told is not None
-        assert float(told[1]) == pytest.approx(1e3 * (DETOUR_S + 60e-6), rel=0.01)
-        assert said(4).startswith("Point at the chart")
-        assert "taken" not in browser.evaluate("document.title")
-        told = re.fullmatch(
-            r"rank 2: local ([\d.]+), post 0, unclassified 0, halo 0, wait ([\d.]+) %; .*",
-            said(7, "2,0.5"),
-        )
-        assert told is not None
-        assert float(told[1]) + float(told[2]) == pytest.approx(100.0, abs=0.01)
-        assert not browser.errors
+    browser.window(1400, 1000)
+    told = re.fullmatch(
+        r"iteration 25, rank 1: ([\d.]+) ms; a click or Enter opens its timeline",
+        said(2, "25,0.5"),
+    )
+    drawn = "[...document.querySelectorAll('[data-drawn]')].map(each => each.dataset.drawn)"
+    assert browser.evaluate(drawn) == [
+        "events", "map", "map", *["curves"] * 6, "choice", *["curves"] * 3,
+    ]  # fmt: skip
+    assert told is not None
+    assert float(told[1]) == pytest.approx(1e3 * (DETOUR_S + 60e-6), rel=0.01)
+    assert said(4).startswith("Point at the chart")
+    assert "taken" not in browser.evaluate("document.title")
+    told = re.fullmatch(
+        r"rank 2: local ([\d.]+), post 0, unclassified 0, halo 0, wait ([\d.]+) %; .*",
+        said(7, "2,0.5"),
+    )
+    assert told is not None
+    assert float(told[1]) + float(told[2]) == pytest.approx(100.0, abs=0.01)
+    assert not browser.errors
 
 
 @pytest.mark.usefixtures("rendered_pictures")

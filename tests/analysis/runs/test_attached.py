@@ -506,8 +506,8 @@ def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
 def test_runs_of_one_program_stand_together(write: Any, header: Header) -> None:
     runs = [write(), write(step_us=80.0), write(execution="node 8 2")]
     first, second = attached_programs(runs)
-    assert [each.run for each in first.runs] == [runs[1], runs[0]]  # the longest first
-    assert [each.run for each in second.runs] == [runs[2]]
+    assert [run.run for run in first.runs] == [runs[1], runs[0]]  # the longest first
+    assert [run.run for run in second.runs] == [runs[2]]
     assert "8 solves in 2 files" in "\n".join(first.lines())
     (loops,) = attached_programs([write(solves=0, execution="node 9 3") for _ in range(2)])
     assert loops.lines()[1] == "  2 of its loops. The longest first:"
@@ -529,7 +529,7 @@ def test_repeats_have_as_many_solves(write: Any) -> None:
     runs = [write(), write(execution="node 8 2", seconds=0.3), write(solves=9)]
     assert [len(group.runs) for group in group_runs(runs)] == [2, 1]
     assert configuration(runs[0])["solves"] == "4"
-    advice = " ".join(each.advice for each in findings_of(group_runs(runs)))
+    advice = " ".join(finding.advice for finding in findings_of(group_runs(runs)))
     assert "--warmup" not in advice
     assert "listen" not in advice
 

@@ -16,9 +16,9 @@ from tests.conftest import run_values
 from hindmost.analysis.runs.check_bodies import (
     BodyTimes,
     WorkCourse,
+    check_bodies,
+    check_work,
     growth_of,
-    look_at_bodies,
-    look_at_work,
     read_body_times,
     relative_to_place,
 )
@@ -308,15 +308,15 @@ def test_the_ranks_whose_work_grows_or_recurs_are_named() -> None:
         rank_s=work.sum(axis=0),
         rank_quarters=np.array([[0.8, 0.85], [0.8, 1.15]]),
     )
-    assert look_at_work(times)
-    found = {each.code: each for each in look_at_bodies(times, course)}
+    assert check_work(times)
+    found = {finding.code: finding for finding in check_bodies(times, course)}
     assert found.keys() == {"recurring", "drift"}
     assert "every 100th iteration (97, 197, … 1197) is 20.0 ms longer on rank 0: 240 ms" in (
         found["recurring"].text
     )
     assert "own work grew on rank 1 by 3" in found["drift"].text
     assert found["drift"].text.endswith("of 2 ranks")
-    assert "outliers" in {each.code for each in look_at_bodies(times)}  # if work is not known
+    assert "outliers" in {finding.code for finding in check_bodies(times)}  # if work is not known
 
 
 def test_few_bodies_and_repeats_that_differ(
@@ -351,7 +351,7 @@ def test_slow_bodies_of_one_rank_or_the_other_are_no_drift(
     made = {**good, "duration": duration}
     course = read_body_times(open_run(write_whole(tmp_path, header, made)))
     assert abs(course.drift) < 0.01
-    assert not [each for each in look_at_bodies(course) if each.code == "drift"]
+    assert not [finding for finding in check_bodies(course) if finding.code == "drift"]
 
 
 def test_drift_says_how_much_more_or_less() -> None:
@@ -361,7 +361,7 @@ def test_drift_says_how_much_more_or_less() -> None:
         rank_s=np.ones(1),
         rank_quarters=np.array([[1.0], [0.7]]),
     )
-    assert "30 % less time than" in next(iter(look_at_bodies(course))).text
+    assert "30 % less time than" in next(iter(check_bodies(course))).text
 
 
 def test_a_load_that_took_no_core_is_no_finding(

@@ -244,7 +244,7 @@ def test_an_unreadable_file_does_not_hide_the_others_in_its_folder(
             main([*words, str(broken)])
     assert main(["check", str(tmp_path), "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
-    (found,) = (each for each in findings if each["code"] == "unreadable")
+    (found,) = (finding for finding in findings if finding["code"] == "unreadable")
     assert (found["file"], found["severity"]) == (str(broken), "error")
     run.path.unlink()
     with pytest.raises(DataError, match="is HDF5 but"):

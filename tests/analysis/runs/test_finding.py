@@ -226,7 +226,9 @@ def test_below_an_error_notes_are_only_counted() -> None:
 
 def test_every_code_is_documented() -> None:
     sources = (ROOT / "analysis").rglob("*.py")
-    codes = {code for each in sources for code in re.findall(r'code="([a-z-]+)"', each.read_text())}
+    codes = {
+        code for source in sources for code in re.findall(r'code="([a-z-]+)"', source.read_text())
+    }
     table, _ = (ROOT / "docs" / "findings.md").read_text().split("## If nothing was recorded")
     rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert {code for row in rows for code in re.findall(r"`([a-z-]+)`", row)} == codes

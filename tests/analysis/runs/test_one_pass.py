@@ -79,6 +79,6 @@ def test_a_report_refuses_to_fit_a_large_run_unless_it_was_fitted(
     made = fit_run(run, FitOptions(families=False))
     assert made.models
     monkeypatch.setattr(study, "compute_fit", None)
-    assert [each.name for each in fit_run(run, options).models] == [
-        each.name for each in made.models
+    assert [model.name for model in fit_run(run, options).models] == [
+        model.name for model in made.models
     ]

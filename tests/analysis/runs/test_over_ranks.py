@@ -159,7 +159,7 @@ def test_what_follows_the_ranks_is_one_program(write: Write, tmp_path: Path, wha
     (found,) = series_over_ranks(runs)
     assert (found.kind, [run.header.ranks for run in found.runs]) == (kind, [*RANKS])
     assert scaling_of(runs) is Scaling(kind)
-    assert {each.ranks for each in efficiencies_over_ranks(runs)[0].columns} == {*RANKS}
+    assert {column.ranks for column in efficiencies_over_ranks(runs)[0].columns} == {*RANKS}
     # scale needs a fifth number of ranks for a model
     write(
         32, **on_ranks(32) if what != "a process grid in one option" else {"words": "app -d 4 2 4"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hindmost
-from hindmost.analysis.runs.check import look_at_number
+from hindmost.analysis.runs.check import check_number
 from hindmost.analysis.runs.cores import about_threads
 from hindmost.analysis.runs.remedies import COLLECTIVES, REMEDIES, Kind, Need, kind_of, remedy
 from hindmost.cli import parser_of
@@ -80,7 +80,7 @@ def test_the_kind_of_a_run_is_read_from_its_header(
 ) -> None:
     run = changed(open_run(run_file), **changes)
     assert kind_of(run) is kind
-    (finding,) = look_at_number(run) if run.bodies < 30 else [None]
+    (finding,) = check_number(run) if run.bodies < 30 else [None]
     for need in Need:
         assert (remedy(need, run) == "") is (kind not in REMEDIES[need])
     assert COLLECTIVES == WORKLOAD

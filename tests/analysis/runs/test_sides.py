@@ -48,7 +48,7 @@ def test_folders_of_several_ranks_are_compared_rank_by_rank(
     sides = tmp_path / "a", tmp_path / "b"
     for folder, name, factor in zip(sides, ("slow", "fast"), (1.0, 0.5), strict=True):
         for repeat in range(3):
-            for ranks in (1, 2, 16, 4):
+            for ranks in (1, 16, 2):
                 words = f"app {LONG} -kind {name} -px {ranks}"
                 matrix = "seqaij" if ranks == 1 else "mpiaij"
                 work_s = factor * (1.0 + 0.01 * repeat) * ranks * 1e-3
@@ -58,12 +58,12 @@ def test_folders_of_several_ranks_are_compared_rank_by_rank(
     assert "a (-kind slow) app, 1 rank: B takes 0.5 times the time of A" in text
     assert "a_long_option" not in text  # both have it
     names = [case["name"] for case in answer["cases"]]
-    assert names == ["app, 1 rank", "app, 2 ranks", "app, 4 ranks", "app, 16 ranks"]
+    assert names == ["app, 1 rank", "app, 2 ranks", "app, 16 ranks"]
     for case in answer["cases"]:
         assert case["time_ratio"] == pytest.approx(0.5, rel=1e-4)
         assert case["runs"] == [3, 3]
         assert "Undecided" not in case["text"]
-    assert [each["timer"] for each in answer["series"][:4]] == ["solve"] * 4
+    assert [each["timer"] for each in answer["series"][:3]] == ["solve"] * 3
     assert answer["only_first"] == answer["only_second"] == []
 
 

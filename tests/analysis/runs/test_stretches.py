@@ -166,7 +166,7 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     work = np.full((BODIES, RANKS, 2), 1e-3)
     work[:, 2, 1] = 4e-3
     run = run_of(tmp_path, own_header, work)
-    names = {str(each): each for each in stretches_of(run)}
+    names = {str(stretch): stretch for stretch in stretches_of(run)}
     before = "between left in step (a.c:20) and sum in step (a.c:30)"
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
@@ -185,7 +185,7 @@ def test_a_rank_that_makes_no_call_at_times_has_its_work_before_its_next(
     work = np.full((BODIES, RANKS, 2), 1e-3)
     work[:, 2, 1] = 4e-3
     run = run_of(tmp_path, own_header, work, silent=2)
-    found = {str(each): each.work_s for each in stretches_of(run)}
+    found = {str(stretch): stretch.work_s for stretch in stretches_of(run)}
     before = found["between left in step (a.c:20) and sum in step (a.c:30)"]
     (again,) = (each for name, each in found.items() if name.endswith("the next time there"))
     np.testing.assert_allclose(before[[0, 2]], [0.12, 60 * 4e-3], rtol=1e-5)
@@ -205,7 +205,7 @@ def test_a_call_says_for_whom_the_others_wait(tmp_path: Path, own_header: Header
     truth = np.bincount(come.argmax(axis=1), waits.sum(axis=1), RANKS)
     run = run_of(tmp_path, own_header, work, sum_s=waits)
     name = "between left in step (a.c:20) and sum in step (a.c:30)"
-    (before_sum,) = (each for each in stretches_of(run) if str(each) == name)
+    (before_sum,) = (stretch for stretch in stretches_of(run) if str(stretch) == name)
     np.testing.assert_allclose(before_sum.waited_for_s, truth, rtol=1e-3)
     share = truth.max() / waits.sum()
     rank, part = before_sum.for_whom() or (-1, 0.0)
@@ -267,7 +267,9 @@ def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: He
 
 def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:
     work = np.random.default_rng(5).exponential(5e-3, (BODIES, RANKS, 2))
-    assert not any(each.grows.any() for each in stretches_of(run_of(tmp_path, own_header, work)))
+    assert not any(
+        stretch.grows.any() for stretch in stretches_of(run_of(tmp_path, own_header, work))
+    )
 
 
 def test_quickest_iterations_that_do_not_agree_blame_no_rank(
@@ -285,7 +287,7 @@ def test_quickest_iterations_that_do_not_agree_blame_no_rank(
     # What takes longer than a disturbance of each iteration explains is told although they differ.
     work[:, 1, 1] += 3e-3
     run = run_of(folder_in(tmp_path), own_header, work, alike=True)
-    (second,) = (each for each in stretches_of(run) if each.after == second.after)
+    (second,) = (stretch for stretch in stretches_of(run) if stretch.after == second.after)
     np.testing.assert_allclose(second.quickest.whole_s, [1e-3, lowest_s + 3e-3, 1e-3], rtol=1e-5)
 
 

@@ -54,7 +54,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
 def equal(first: Any, second: Any) -> bool:
     """Tell whether two results are the same to the bit."""
     if is_dataclass(first) and not isinstance(first, type):
-        names = [each.name for each in fields(first) if each.name != "run"]
+        names = [field.name for field in fields(first) if field.name != "run"]
         return all(equal(getattr(first, name), getattr(second, name)) for name in names)
     if isinstance(first, dict):
         return list(first) == list(second) and all(

@@ -21,17 +21,17 @@ def test_a_trace_has_the_events_of_the_window(run_file: Path, tmp_path: Path) ->
     assert trace["otherData"]["origin"] == "synthetic"
     run = open_run(run_file)
     spans = [each for each in trace["traceEvents"] if each["ph"] == "X"]
-    assert {each["args"]["iteration"] for each in spans} == {5, 6, 7}
-    assert {each["tid"] for each in spans} == {0, 1, 2}
+    assert {span["args"]["iteration"] for span in spans} == {5, 6, 7}
+    assert {span["tid"] for span in spans} == {0, 1, 2}
     (reduction,) = (
-        each
-        for each in spans
-        if (each["name"], each["tid"], each["args"]["iteration"]) == ("reduce", 1, 6)
+        span
+        for span in spans
+        if (span["name"], span["tid"], span["args"]["iteration"]) == ("reduce", 1, 6)
     )
     work = run.variable("event_work")[6, 1, 0]
     assert reduction["ts"] == pytest.approx(1e6 * (run.starts[6, 1] + work))
     assert reduction["dur"] == pytest.approx(1e6 * run.variable("event_duration")[6, 1, 0])
-    total_s = 1e-6 * sum(each["dur"] for each in spans)
+    total_s = 1e-6 * sum(span["dur"] for span in spans)
     assert total_s == pytest.approx(float(np.sum(run.durations[5:8])), rel=1e-4)
     names = [each["args"]["name"] for each in trace["traceEvents"] if each["ph"] == "M"]
     assert names == ["node-0", "rank 0", "rank 1", "rank 2"]

@@ -42,7 +42,7 @@ def test_the_change_is_told(study: ScalingStudy) -> None:
     (metric,) = study.metrics
     standings = {each.series.kernel: each for each in metric.at_target(metric.order)}
     changed, one = standings["cache"], standings["one"]
-    (line,) = [each for each in kernel_lines(metric, [changed]) if "cache" in each]
+    (line,) = [line for line in kernel_lines(metric, [changed]) if "cache" in line]
     assert line.startswith("cache: changes between n = 40 and 80")
     assert "n from 80" in models_text(changed.kernel, study.target.at)
     assert changed.kernel.segmentation.segmented
@@ -56,19 +56,19 @@ def test_the_verb_says_what_is_searched_for(
     study: ScalingStudy, capsys: pytest.CaptureFixture[str]
 ) -> None:
     print_tables(study, 5)
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "2 parameters" in each]
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "2 parameters" in line]
     assert line.startswith("The models use 2 parameters: p, n.")
 
 
 def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
     models = json.loads(strict_json(study_json(study)))["models"]
-    changed = next(each for each in models if each["kernel"] == "cache")
+    changed = next(model for model in models if model["kernel"] == "cache")
     assert changed["segmented"]
     assert changed["change"] == [40.0, 80.0]
     assert changed["changes"][0]["parameter"] == "n"
     ranges = [each["range"] for each in changed["segments"]]
     assert ranges == [[[2.0, 32.0], [10.0, 40.0]], [[2.0, 32.0], [80.0, 320.0]]]
-    assert not next(each for each in models if each["kernel"] == "one")["segmented"]
+    assert not next(model for model in models if model["kernel"] == "one")["segmented"]
 
 
 def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path) -> None:

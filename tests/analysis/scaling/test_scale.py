@@ -240,12 +240,12 @@ def test_figures_have_their_numbers_beside_them(
             for p, each in zip(series.points[:, 0], series.values, strict=True)
             for y in each
         )
-        (band,) = (each for each in rows if each.startswith("90 % interval"))
+        (band,) = (row for row in rows if row.startswith("90 % interval"))
         (model,) = (
-            each
-            for each in rows
-            if each not in ("measured", "change", band)
-            and not each.startswith(("one function", "foretold"))
+            row
+            for row in rows
+            if row not in ("measured", "change", band)
+            and not row.startswith(("one function", "foretold"))
         )
         drawn = np.array([row for row in rows[model] if not np.isnan(row[0])])
         assert drawn[0, 0] == 1.0
@@ -274,12 +274,12 @@ def test_figures_have_their_numbers_beside_them(
 
 
 def rows_of(path: Path) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = {}
+    rows: dict[str, list[tuple[float, float]]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             pair = (float(row["p"] or "nan"), float(row["time"] or "nan"))
-            found.setdefault(row["series"], []).append(pair)
-    return found
+            rows.setdefault(row["series"], []).append(pair)
+    return rows
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])

@@ -125,7 +125,7 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     assert kernel.whole.expression() == "1.649 + 3.971 * log2(p)^2"
     assert kernel.segmentation.pattern == "001110"
     assert [(change.low, change.high) for change in kernel.changes] == [(6.0, 6.0)]
-    assert [each.model.expression() for each in kernel.segments if each.model] == [
+    assert [segment.model.expression() for segment in kernel.segments if segment.model] == [
         "1 * p^2",
         "30 + 1 * p",
     ]
@@ -173,6 +173,21 @@ def test_the_default_finds_the_same_change(tmp_path: Path) -> None:
     assert standing.predicted == pytest.approx(70.0, rel=0.15)
     assert standing.low < 70.0 < standing.high
     assert float(kernel.evaluate(40.0)[0]) == pytest.approx(70.0)
+
+
+def test_kernels_of_too_few_values_of_a_parameter_are_left_out(tmp_path: Path) -> None:
+    """One of them is no reason to refuse the others."""
+    rows = ["p,n,kernel,time [s]"]
+    for p in (2, 4, 8, 16, 32):
+        for n in (10, 20, 30, 40, 50):
+            rows += [f"{p},{n},whole,{3 + p * n}"] + [f"{p},{n},part,{n}"] * (p > 8)
+    path = tmp_path / "e.csv"
+    path.write_text("\n".join(rows))
+    study = study_scaling(read_experiment(path))
+    assert study.metrics[0].names() == ["whole"]
+    assert "part (time) has 2 values of p, and a model needs 5; left out; measure at 3 more." in (
+        study.warnings
+    )
 
 
 def test_kernels_of_too_few_points_are_left_out_and_say_what_to_measure(tmp_path: Path) -> None:
@@ -283,7 +298,7 @@ def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> Non
     metric = metric_of(path, at="2000")
     (standing,) = metric.at_target(metric.order)
     assert standing.weights
-    told = [each for each in standing.doubts() if "off by a factor of" in each]
+    told = [doubt for doubt in standing.doubts() if "off by a factor of" in doubt]
     assert len(told) == 1
     assert standing.missed > 2.0
 

@@ -67,7 +67,9 @@ def test_filters_colours_and_keys_stand_in_the_address(page: Path, browser: Brow
     assert browser.evaluate("document.getElementById('filter-solver').value") == "gmres"
     assert not browser.errors
     assert [
-        each for each in browser.requests if not each.startswith(("file:", "about:", "data:"))
+        request
+        for request in browser.requests
+        if not request.startswith(("file:", "about:", "data:"))
     ] == []
 
 
@@ -102,14 +104,14 @@ def test_every_chart_gives_its_picture_and_its_numbers(page: Path, browser: Brow
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "NaN" not in svg
     rows = [text.splitlines() for text in texts[1::2]]
-    assert all(len(each) > 1 for each in rows)
-    whole = next(each for each in rows if each[0].startswith("iteration,iteration_to,rank 0 ["))
+    assert all(len(row) > 1 for row in rows)
+    whole = next(row for row in rows if row[0].startswith("iteration,iteration_to,rank 0 ["))
     assert len(whole) == 5  # the four iterations at one place of the restart cycle
     assert len({len(line.split(",")) for line in whole}) == 1
-    events = [each for each in rows if each[0] == "iteration,rank,what,begin_s,end_s"]
+    events = [row for row in rows if row[0] == "iteration,rank,what,begin_s,end_s"]
     assert len(events) == 2
-    for each in events:
-        cells = [line.split(",") for line in each[1:]]
+    for event in events:
+        cells = [line.split(",") for line in event[1:]]
         path = [cell for cell in cells if cell[2] == "critical path"]
         shown_first = sorted({int(cell[0]) for cell in path})
         assert shown_first == list(range(shown_first[0], shown_first[0] + 4))

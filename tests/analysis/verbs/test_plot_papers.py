@@ -40,7 +40,7 @@ def nights(tmp_path: Path) -> Path:
 def test_every_entry_of_the_papers_is_shown_or_says_why_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert {each.paper for each in PAPER_FIGURES} == set(PAPERS)
+    assert {figure.paper for figure in PAPER_FIGURES} == set(PAPERS)
     for each in PAPER_FIGURES:
         assert bool(each.figures or each.command) != bool(each.why), each
         assert set(each.figures) <= set(NAMES)
@@ -49,7 +49,7 @@ def test_every_entry_of_the_papers_is_shown_or_says_why_not(
         assert not verb or page or verb in (*cli.VERBS, "make") or verb.startswith("--"), each
     assert main(["plot", "--papers"]) == 0
     printed = capsys.readouterr().out
-    assert all(each.what in printed for each in PAPER_FIGURES)
+    assert all(figure.what in printed for figure in PAPER_FIGURES)
 
 
 @pytest.mark.parametrize("events", [True, False])

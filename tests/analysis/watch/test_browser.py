@@ -41,7 +41,9 @@ def test_frames_arrive_while_the_page_is_open(browser: Browser, feed: Feed) -> N
         browser.wait("!document.getElementById('ending').hidden")
         assert text(browser, "ending") == "The run has failed: </p><b>no memory"
         assert browser.errors == []
-        assert {each.rsplit("/", 1)[0] for each in browser.requests} == {server.address()[:-1]}
+        assert {request.rsplit("/", 1)[0] for request in browser.requests} == {
+            server.address()[:-1]
+        }
 
 
 def test_rank_and_share_are_told_where_the_pointer_is(browser: Browser, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_the_screen_has_a_line_for_it() -> None:
     console.print(screen(history({**frame(4), "foreseen": TOLD}), 100, 40))
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
-    assert sum(each.startswith("next cycle 3.00 ms by c") for each in lines) == 1
-    assert any("b 2.00 ms" in each for each in lines)
+    assert sum(line.startswith("next cycle 3.00 ms by c") for line in lines) == 1
+    assert any("b 2.00 ms" in line for line in lines)
 
 
 def test_foresight_tells_what_it_has_seen() -> None:

@@ -32,10 +32,10 @@ def test_old_frames_are_merged_and_nothing_is_lost() -> None:
     many = 3 * MAX_FRAMES + 7
     told = history([frame(n, last=n % RANKS) for n in range(many)])
     assert MAX_FRAMES // 2 < len(told.frames) <= MAX_FRAMES
-    assert sum(sum(each["bins"]) for each in told.frames) == many * 100 * RANKS
-    assert sum(each["window_ns"] for each in told.frames) == many * 10 * MS * RANKS
-    assert sum(sum(each["phase_ns"]) for each in told.frames) == many * 10 * MS * RANKS
-    ends = [each["t_ns"] for each in told.frames]
+    assert sum(sum(frame["bins"]) for frame in told.frames) == many * 100 * RANKS
+    assert sum(frame["window_ns"] for frame in told.frames) == many * 10 * MS * RANKS
+    assert sum(sum(frame["phase_ns"]) for frame in told.frames) == many * 10 * MS * RANKS
+    ends = [frame["t_ns"] for frame in told.frames]
     assert ends == sorted(ends)
     assert told.frames[0]["heat"] == [800] * RANKS  # each was hindmost once: the largest stays
 

@@ -67,7 +67,7 @@ def test_who_is_last_is_said_in_the_words_of_show(
 def test_lines_until_the_program_has_ended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(program, "POLL_S", 0.05)
     note(tmp_path, RUNNING)
     thread = threading.Timer(0.3, note, (tmp_path, replace(USE, status=-9)))
     thread.start()

@@ -142,8 +142,8 @@ def test_runs_that_are_mostly_detours_decide_nothing(
     folders: tuple[Path, Path], header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A hundredth of the bodies take 99 % of the time; typical work is what it was."""
-    for each in folders[1].iterdir():
-        each.unlink()
+    for path in folders[1].iterdir():
+        path.unlink()
     detours = np.where(np.arange(BODIES) % 100 == 50, 0.1, 0.0)
     for seed in range(3):
         pipelined(folders[1], header, seed, detours=detours)

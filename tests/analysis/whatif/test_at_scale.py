@@ -18,11 +18,13 @@ from tests.analysis.whatif.files import (
     said,
     slower_values,
 )
+from tests.models.simulation.programs import played
 
 from hindmost.analysis.whatif.baseline import on_ranks
 from hindmost.analysis.whatif.targets import (
     Scaling,
     learnt_factors,
+    network_of,
     read_ranks,
     scalable,
     scaling_of,
@@ -132,6 +134,36 @@ def test_runs_on_five_numbers_of_ranks_say_how_work_grows(
     assert found["parts_s"]["work"] == pytest.approx(BODIES * 55e-6, rel=0.1)
 
 
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_runs_on_several_numbers_of_ranks_say_how_messages_grow(power: float) -> None:
+    """Ranks that share a link: each message costs 3 us times their number to a power."""
+    shown = []
+    for ranks in (16, 8, 4, 2):
+        kind, work = np.full((40, 1), EventKind.REDUCE, np.uint8), np.full((40, ranks, 1), 1e-4)
+        cost_s = 3e-6 * ranks**power * np.log2(ranks)
+        shown.append((played(kind, work, latency_s=float(cost_s)), 1))
+    found = network_of(None, shown, (4, 64))
+    assert found.network.within.time_s(8) == pytest.approx(3e-6 * 16**power, rel=1e-3)
+    assert found.messages[4].typical == pytest.approx(0.25**power, rel=1e-3)
+    far = found.messages[64]
+    assert far.typical == pytest.approx(4.0**power, rel=0.01)
+    assert far.low < far.typical < far.high
+    assert "forecast from 2, 4, 8, 16 ranks" in found.basis
+    assert network_of(None, shown[:1], (64,)).messages[64].high == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("rounds", "hidden"), [((0, 1, 1, 2), 2.0), ((2, 2, 2, 2), 1.0)])
+def test_reductions_show_all_rounds_where_a_rank_stays_longest(
+    rounds: tuple[int, ...], hidden: float
+) -> None:
+    """The last of four ranks finds the messages of the others there: 0, 1, 1 and 2 rounds."""
+    kind, work = np.full((40, 1), EventKind.REDUCE, np.uint8), np.full((40, 4, 1), 1e-4)
+    stays = np.broadcast_to(1e-6 * np.array(rounds)[:, None], work.shape)
+    program = played(kind, work, stays=stays, latency_s=0.0)
+    far = network_of(None, [(program, 1)], (64,)).messages[64]
+    assert (far.low, far.typical, far.high) == pytest.approx((1.0, 1.0, hidden))
+
+
 def test_work_that_falls_ends_at_the_largest_recorded_one() -> None:
     """Two points hardly tell 256 times as many ranks; growing work has no such end."""
     counts = np.array([1.0, 2.0])
@@ -168,7 +200,7 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
     quiet, _, noisy = printed.partition("With noise x2: ")
     assert " on a quiet machine (" in quiet
     assert noisy.index("90 % prediction interval") < noisy.index("undisturbed work")
-    assert "where ranks also wait for each other; those between nodes take longer." in printed
+    assert "where ranks also wait for each other; those between nodes take longer" in printed
     assert f"what {BODIES} iterations of 3 ranks show, so it rests on the fitted tail" in printed
     assert f"fitted to {BODIES} recorded iterations of 3 ranks, by place in the res" in printed
     assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed

@@ -50,9 +50,9 @@ def sweep(tmp_path: Path, header: Header) -> Path:
 
 def test_every_pair_and_law_has_a_point(sweep: Path) -> None:
     points = sweep_points(find_runs([sweep]))
-    assert [each.law for each in points] == list(LAWS)
-    assert {each.pair for each in points} == {"cg / pipecg"}
-    assert [each.noise_s for each in points] == pytest.approx([0.0, 20e-6, 50e-6, 100e-6])
+    assert [point.law for point in points] == list(LAWS)
+    assert {point.pair for point in points} == {"cg / pipecg"}
+    assert [point.noise_s for point in points] == pytest.approx([0.0, 20e-6, 50e-6, 100e-6])
     for point in points:
         assert point.measured.value == pytest.approx(1.0)  # the same times under both names
         low, high = ends_of(point.measured)

@@ -234,7 +234,7 @@ def test_another_length_is_known_no_better_than_the_bodies_it_rests_on(
 
 
 def test_values_are_read_as_they_are_written() -> None:
-    assert [each.change.latency for each in changes_of(latency="x2, 0.5")] == [2.0, 0.5]
+    assert [change.change.latency for change in changes_of(latency="x2, 0.5")] == [2.0, 0.5]
     (named,) = changes_of(latency="+5us", noise="exponential:mean=50us,probability=0.1")
     assert named.change.more_latency_s == pytest.approx(5e-6)
     assert named.change.detours is not None

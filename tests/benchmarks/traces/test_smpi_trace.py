@@ -26,7 +26,7 @@ def test_a_trace_is_read(tmp_path: Path) -> None:
     assert program.source.tolist() == [0, 0, 0, 0, 1, 1, 1]
     assert program.bytes.tolist() == [4000.0, 80.0, 40.0, 40.0, 4000.0, 80.0, 8.0]
     assert program.synchronous.tolist() == 3 * [False] + [True] + 3 * [False]
-    named = [(each.name, each.bytes) for each in program.collectives]
+    named = [(collective.name, collective.bytes) for collective in program.collectives]
     assert named == [
         ("bcast", 80.0),
         ("barrier", 0.0),

@@ -29,7 +29,7 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     assert (best["cells"], best["fits"]) == (4000, True)
     assert best["seconds"] == pytest.approx(4000 * a_cell_s)
     assert best["base"] == [64, 64]  # the even number next to the root of 4000
-    assert {each["cells"] for each in others if each["fits"]} == {1000, 2000}
+    assert {other["cells"] for other in others if other["fits"]} == {1000, 2000}
     assert sum(best["cycle_s"].values()) == pytest.approx(best["seconds"] / 100)
     # A mesh of 2.56 times its base cells has as many with 1 / 1.6 of the base along either axis.
     assert main([*words, "--growth", "2.56"]) == 0
@@ -58,8 +58,8 @@ def test_heat_is_as_long_as_its_iterations_and_thresholds_differ_on_two_ranks(
         assert main([*words, *options]) == 0
         answer = as_declared("whatif --adaptive", capsys.readouterr().out)
         choices = [each for each in answer["choices"] if each["cells"] == 4000]
-        found[options] = {each["threshold"]: each for each in choices}
-        assert len({each["seconds"] for each in choices}) > 2
+        found[options] = {choice["threshold"]: choice for choice in choices}
+        assert len({choice["seconds"] for choice in choices}) > 2
     usual, twice = (choices[0.02]["cycle_s"]["heat"] for choices in found.values())
     assert twice == pytest.approx(2 * usual)  # a solve takes 8 if nothing else is said
     assert "heat takes 16 iterations per cycle" in answer["remarks"][0]

@@ -183,7 +183,7 @@ class Raw:
             "most": 10_000,
             "norm_type": 1,
             "reason": "CONVERGED_RTOL",
-            "iterations": sum(1 for each in stream.records if each[2] == ord("O")),
+            "iterations": sum(1 for record in stream.records if record[2] == ord("O")),
             "begin_ns": stream.begin,
             "end_ns": stream.at,
             "begin_utc_ns": 1_700_000_000_000_000_000 + stream.begin,
@@ -249,8 +249,8 @@ def two_ranks(**program: Any) -> list[Raw]:
 
 def write_all(ranks: list[Raw], folder: Path) -> Path:
     """End and write the raw files of all ranks."""
-    for each in ranks:
-        each.end().write(folder)
+    for rank in ranks:
+        rank.end().write(folder)
     return folder
 
 

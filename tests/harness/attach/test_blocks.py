@@ -16,7 +16,7 @@ from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.iterations import RankLoops
 from hindmost.harness.loops import tree
 from hindmost.harness.recorder import bodies
-from hindmost.harness.runfile import common_events
+from hindmost.harness.runfile import event_order
 
 RANKS = 4
 Made = Callable[[], list[Raw]]
@@ -30,69 +30,69 @@ def made(**program: Any) -> list[Raw]:
 def solves() -> list[Raw]:
     """Two solves that follow their pattern, and one that does not."""
     ranks = made()
-    for each in ranks:
-        first = gmres(50 * US, 40, work=(5 + each.rank) * US, step=20 * US)
+    for rank in ranks:
+        first = gmres(50 * US, 40, work=(5 + rank.rank) * US, step=20 * US)
         other = cg(first.at, 7, work=5 * US, step=9 * US)
         again = gmres(other.at, 6, work=5 * US, step=9 * US)
-        next_rank = ((each.rank + 1) % RANKS, 41, 41 * 800)
-        each.section(first, edges=(next_rank,)).contexts(len(first.records))
-        each.section(other, iterations=7).section(again)
+        next_rank = ((rank.rank + 1) % RANKS, 41, 41 * 800)
+        rank.section(first, edges=(next_rank,)).contexts(len(first.records))
+        rank.section(other, iterations=7).section(again)
     return ranks
 
 
 def solves_cut() -> list[Raw]:
     """A solve of which one rank lost records, and one that the program ended inside of."""
     ranks = made()
-    for each in ranks:
+    for rank in ranks:
         stream = gmres(0, 25, restart=10, work=5 * US, step=9 * US)
         whole, end = len(stream.records), stream.at
-        if each.rank == 2:
+        if rank.rank == 2:
             stream.records = stream.records[: whole // 2]
-        each.section(stream, seen=whole, iterations=25, restart=10)
-        cut = cg(end, 9 - each.rank, work=5 * US, step=9 * US)
-        each.section(cut, type="cg", iterations=-1, complete=False, reason="")
+        rank.section(stream, seen=whole, iterations=25, restart=10)
+        cut = cg(end, 9 - rank.rank, work=5 * US, step=9 * US)
+        rank.section(cut, type="cg", iterations=-1, complete=False, reason="")
     return ranks
 
 
 def chain() -> list[Raw]:
     """A loop of marks with phases and work, in which each rank sends to the next one only."""
     ranks = made()
-    for each in ranks:
+    for rank in ranks:
         stream = Stream(1000 * US)
-        for iteration in range(9 + (each.rank == 1)):
-            stream.mark("I", iteration).mark(1000).work((3 + each.rank) * US).mark(1001)
-            if each.rank:
-                stream.call("MPI_Waitall", (2 + each.rank) * US)
-            if each.rank < RANKS - 1 and iteration % 3:
+        for iteration in range(9 + (rank.rank == 1)):
+            stream.mark("I", iteration).mark(1000).work((3 + rank.rank) * US).mark(1001)
+            if rank.rank:
+                stream.call("MPI_Waitall", (2 + rank.rank) * US)
+            if rank.rank < RANKS - 1 and iteration % 3:
                 stream.work(US).call("MPI_Startall", US)
-            stream.work(US).call("MPI_Allreduce", (9 - each.rank) * US).mark(999, 64 + iteration)
-        sent = ((each.rank + 1, 10, 100),) if each.rank < RANKS - 1 else ()
-        each.section(stream, sent, what="loop", type="loop", phases=["assembly"], polls=3)
+            stream.work(US).call("MPI_Allreduce", (9 - rank.rank) * US).mark(999, 64 + iteration)
+        sent = ((rank.rank + 1, 10, 100),) if rank.rank < RANKS - 1 else ()
+        rank.section(stream, sent, what="loop", type="loop", phases=["assembly"], polls=3)
     return ranks
 
 
 def found_loops() -> list[Raw]:
     """Two loops, one after the other, that only the contexts of calls show."""
     ranks = made(mark_call="auto")
-    for each in ranks:
+    for rank in ranks:
         stream, number = Stream(1000 * US), []
         for context, steps in ((1, 40), (3, 30)):
             for _ in range(steps):
-                stream.work((3 + each.rank) * US).call("MPI_Allreduce", (9 - each.rank) * US)
+                stream.work((3 + rank.rank) * US).call("MPI_Allreduce", (9 - rank.rank) * US)
                 stream.work(US).call("MPI_Allreduce", 2 * US)
                 number += [context, context + 1]
-        each.section(stream, what="loop", type="loop")
+        rank.section(stream, what="loop", type="loop")
         places = [
             (0x1010 + 16 * (at % 2) + 256 * (at // 2), 0x1000 + 256 * (at // 2), 64, 0, 0)
             for at in range(4)
         ]
-        each.contexts(
+        rank.contexts(
             len(number),
             places=places,
             ends=[1, 2, 3, 4],
             chains=[0, 1, 2, 3],
             contexts=number,
-            polls=[0, 1, 2, 3, each.rank],
+            polls=[0, 1, 2, 3, rank.rank],
         )
     return ranks
 
@@ -149,7 +149,7 @@ def test_events_that_differ_are_put_into_one_sequence_block_by_block(
     shape, *_ = whole["event_kind"]
     assert shape == (8, 7)  # more than any rank has: a message goes through all of them
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(common_events, "MAX_ALIGNED", 5)
+    monkeypatch.setattr(event_order, "MAX_ALIGNED", 5)
     (left_out,) = converted(tmp_path / "blocks", chain()).values()
     assert "event_kind" not in left_out
     assert "too many to put in order" in str(left_out["attribute spec"])
@@ -166,7 +166,7 @@ def test_only_what_is_of_a_block_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
         run = rank_run(recordings, *others, **named)
         refs.append(weakref.ref(run.bodies.duration))
         made_runs.append(recordings[0].cpu)  # each rank of these has its own
-        alive.append(sum(each() is not None for each in refs))
+        alive.append(sum(ref() is not None for ref in refs))
         return run
 
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)

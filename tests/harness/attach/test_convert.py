@@ -35,10 +35,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_one_solve_is_one_run(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
-        each.json(OPTIONS, {"ksp_type": "gmres", "ksp_view": ""})
-        stream = gmres(5 * US, 70, work=(8 + 8 * each.rank) * US, step=20 * US)
-        each.section(stream, edges=((1 - each.rank, 71, 71 * 800),), other_ns={"MPI_File_sync": 30})
+    for rank in ranks:
+        rank.json(OPTIONS, {"ksp_type": "gmres", "ksp_view": ""})
+        stream = gmres(5 * US, 70, work=(8 + 8 * rank.rank) * US, step=20 * US)
+        rank.section(stream, edges=((1 - rank.rank, 71, 71 * 800),), other_ns={"MPI_File_sync": 30})
     (path,) = convert(write_all(ranks, folder), tmp_path)
     assert path.name == "app-gmres-p2-0.h5"
     assert not folder.exists()
@@ -87,7 +87,7 @@ def test_one_solve_is_one_run(folder: Path, tmp_path: Path) -> None:
 def many_solves(folder: Path, *, solves: int = 5, kind: str = "gmres") -> Path:
     """Write a program of some Newton steps with a solve each, of 10, 11, ... iterations."""
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         at = 100 * US
         for solve in range(solves):
             stream = (
@@ -101,8 +101,8 @@ def many_solves(folder: Path, *, solves: int = 5, kind: str = "gmres") -> Path:
                 "type": kind,
                 "iterations": 10 + solve,
             }
-            each.section(stream, **facts)
-            at = stream.at + (500 + 100 * each.rank) * US  # the program's own time
+            rank.section(stream, **facts)
+            at = stream.at + (500 + 100 * rank.rank) * US  # the program's own time
     return write_all(ranks, folder)
 
 
@@ -137,12 +137,12 @@ def test_solves_of_one_kind_share_a_file(folder: Path, tmp_path: Path) -> None:
 
 def test_a_solve_without_iterations_is_between_the_others(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         first = cg(0, 4, work=5 * US, step=9 * US)
-        each.section(first, type="cg", iterations=4)
+        rank.section(first, type="cg", iterations=4)
         none = Stream(first.at).work(7 * US).monitor(0, 1e-9).work(US)
-        each.section(none, type="cg", iterations=0)
-        each.section(cg(none.at, 6, work=5 * US, step=9 * US), type="cg", iterations=6)
+        rank.section(none, type="cg", iterations=0)
+        rank.section(cg(none.at, 6, work=5 * US, step=9 * US), type="cg", iterations=6)
     (path,) = convert(write_all(ranks, folder), tmp_path)
     run = hindmost.open(path)
     assert run.variable("solve").tolist() == [0] * 4 + [2] * 6
@@ -154,11 +154,11 @@ def test_a_solve_without_iterations_is_between_the_others(folder: Path, tmp_path
 
 def test_unlike_solves_are_runs_of_their_own(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         at = 0
         for kind in ({"prefix": "u_"}, {"prefix": "p_"}, {"prefix": "u_"}, {"rows": 50}):
             stream = gmres(at, 5, work=5 * US, step=9 * US)
-            each.section(stream, **kind)
+            rank.section(stream, **kind)
             at = stream.at
     names = sorted(path.name for path in convert(write_all(ranks, folder), tmp_path))
     assert names == ["app-gmres-p2-0.h5", "app-p-gmres-p2-0.h5", "app-u-gmres-p2-0.h5"]
@@ -182,16 +182,16 @@ def test_addresses_in_prefixes_do_not_separate_ranks_and_solves(
 
 def test_a_solve_that_leaves_its_pattern_spoils_no_other(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         known = gmres(0, 5, work=5 * US, step=9 * US)
         other = cg(known.at, 7, work=5 * US, step=9 * US)
         again = gmres(other.at, 6, work=5 * US, step=9 * US)
-        each.section(known).section(other, iterations=7).section(again)
+        rank.section(known).section(other, iterations=7).section(again)
     files = convert(write_all(ranks, folder), tmp_path)
     runs = [hindmost.open(path) for path in files]
     endings = [Ending.of(run.header) for run in runs]
     assert [run.bodies for run in runs] == [11, 7]
-    assert [bool(each and each.generic) for each in endings] == [False, True]
+    assert [bool(ending and ending.generic) for ending in endings] == [False, True]
     assert [run.header.restart for run in runs] == [30, 0]
     assert runs[0].variable("solve").tolist() == [0] * 5 + [2] * 6
 
@@ -221,12 +221,12 @@ def test_clocks_are_corrected(folder: Path, tmp_path: Path) -> None:
 
 def test_a_program_that_aborts_keeps_what_is_whole(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         whole = cg(0, 9, work=5 * US, step=9 * US)
-        cut = cg(whole.at, 6 - each.rank, work=5 * US, step=9 * US)
-        each.section(whole, type="cg", iterations=9)
-        each.section(cut, type="cg", iterations=6 - each.rank, complete=False, reason="")
-        each.end(finalized=False, aborted=13).write(folder)
+        cut = cg(whole.at, 6 - rank.rank, work=5 * US, step=9 * US)
+        rank.section(whole, type="cg", iterations=9)
+        rank.section(cut, type="cg", iterations=6 - rank.rank, complete=False, reason="")
+        rank.end(finalized=False, aborted=13).write(folder)
     runs = [hindmost.open(path) for path in convert(folder, tmp_path)]
     assert [(run.bodies, run.header.complete) for run in runs] == [(9, True), (4, False)]
     assert "MPI_Abort 13" in runs[1].header.spec["failure"]
@@ -236,12 +236,12 @@ def test_a_program_that_aborts_keeps_what_is_whole(folder: Path, tmp_path: Path)
 
 def test_lost_records_cut_a_solve(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         stream = gmres(0, 25, restart=10, work=5 * US, step=9 * US)
         whole = len(stream.records)
-        if each.rank == 1:
+        if rank.rank == 1:
             stream.records = stream.records[: whole // 2]
-        each.section(stream, seen=whole, iterations=25, restart=10)
+        rank.section(stream, seen=whole, iterations=25, restart=10)
     (path,) = convert(write_all(ranks, folder), tmp_path)
     run = hindmost.open(path)
     assert run.bodies == 10  # the cycles that are whole on both
@@ -277,9 +277,9 @@ def test_a_conversion_that_was_interrupted_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         first = gmres(0, 5, work=5 * US, step=9 * US)
-        each.section(first).section(gmres(first.at, 5, work=5 * US, step=9 * US), prefix="b_")
+        rank.section(first).section(gmres(first.at, 5, work=5 * US, step=9 * US), prefix="b_")
     write_all(ranks, folder)
     write = vars(section_group)["write_run_as"]
 
@@ -316,8 +316,8 @@ def test_what_is_not_hindmosts_stays(folder: Path, tmp_path: Path) -> None:
 def test_origins_that_rank_0_wrote_are_kept(folder: Path, tmp_path: Path) -> None:
     origins = {"environment": {"machine": {"host": "n7", "cores": 4}}, "git": [1], "scheduler": {}}
     ranks = two_ranks(origins=origins)
-    for each in ranks:
-        each.section(gmres(0, 5, work=5 * US, step=9 * US))
+    for rank in ranks:
+        rank.section(gmres(0, 5, work=5 * US, step=9 * US))
     (path,) = convert(write_all(ranks, folder), tmp_path)
     header = hindmost.open(path).header
     assert header.environment["machine"] == {"host": "n7", "cores": 4}

@@ -38,9 +38,9 @@ def loop(rank: int, *, marks: int = 6, phases: bool = True) -> Stream:
 
 def test_a_loop_of_marks(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         facts = {"what": "loop", "type": "loop", "phases": ["assembly", "halo"], "polls": 3}
-        each.section(loop(each.rank), ((1 - each.rank, 10, 100),), **facts)
+        rank.section(loop(rank.rank), ((1 - rank.rank, 10, 100),), **facts)
     (path,) = convert(write_all(ranks, folder), tmp_path)
     assert path.name == "app-loop-p2-0.h5"
     run = hindmost.open(path)
@@ -63,9 +63,9 @@ def test_a_loop_of_marks(folder: Path, tmp_path: Path) -> None:
 
 def test_ranks_that_mark_differently_keep_what_all_have(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
-        stream = loop(each.rank, marks=6 + each.rank, phases=False)
-        each.section(stream, what="loop", type="loop")
+    for rank in ranks:
+        stream = loop(rank.rank, marks=6 + rank.rank, phases=False)
+        rank.section(stream, what="loop", type="loop")
     (path,) = convert(write_all(ranks, folder), tmp_path)
     run = hindmost.open(path)
     assert (run.bodies, run.header.complete) == (5, False)
@@ -83,13 +83,13 @@ def test_a_rank_that_lacks_its_last_parts_ends_a_loop_that_was_found(
     found: list[Path] = []
     for more in (0, 400):
         ranks = two_ranks(mark_call="auto")
-        for each in ranks:
+        for rank in ranks:
             stream = Stream(1000 * US)
-            for _ in range(20 + more * each.rank):
-                stream.work((10 - each.rank) * US).call("MPI_Allreduce", (2 + each.rank) * US)
+            for _ in range(20 + more * rank.rank):
+                stream.work((10 - rank.rank) * US).call("MPI_Allreduce", (2 + rank.rank) * US)
                 stream.work(US).call("MPI_Waitall", US)
-            each.section(stream, what="loop", type="loop", complete=not more)
-            each.contexts(len(stream.records))
+            rank.section(stream, what="loop", type="loop", complete=not more)
+            rank.contexts(len(stream.records))
         found += convert(write_all(ranks, folder), tmp_path)
     whole, cut = map(hindmost.open, found)
     assert (whole.header.complete, cut.header.complete) == (True, False)
@@ -129,7 +129,7 @@ def test_what_conversion_does_grows_with_the_records_and_not_with_entries(
     """Arrays are gone through: their number is that of steps, whatever their length."""
     (path,) = convert(entered(tmp_path / "first.raw", 40, 10), tmp_path)
     loops = hindmost.open(path).header.spec["attached"]["loop"]["loops"]
-    (inner,) = [each["name"] for each in loops if each["role"] == "inside"]
+    (inner,) = [loop["name"] for loop in loops if loop["role"] == "inside"]
     iterate_at = (inner, 1) if chosen == "inner" else None
     made = {}
     for entries, trips in [(40, 10), (40, 500), (2000, 10), (4000, 10)]:

@@ -67,6 +67,7 @@ BOTH = {"MPI_Allreduce": 40, "MPI_Comm_dup": 9, "MPI_Barrier": 1}
             "none of 3 solves of app, inner ones included, has the options prefix 'ice_' (--only)",
         ),
         (({"solves_seen": 2},), {}, "app made 2 solves, all inside recordings of its own"),
+        (({"own_recordings": 1},), {}, "Nothing was recorded: app records itself"),
         (({"finalized": False},), {}, "the program ended without MPI_Finalize before a solve"),
     ],
 )
@@ -104,18 +105,18 @@ def test_what_is_advised_can_be_asked_for(asked: dict[str, Any], tmp_path: Path)
 
 def test_solves_that_were_not_recorded_count_once(tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
-        each.section(gmres(0, 5, work=5 * US, step=9 * US))
+    for rank in ranks:
+        rank.section(gmres(0, 5, work=5 * US, step=9 * US))
         # Five solves of both ranks, and four that each rank made alone.
-        led = 4 + 5 * (each.rank == 0)
-        each.end(solves_not_recorded_led=led).write(tmp_path / "app-0.raw")
+        led = 4 + 5 * (rank.rank == 0)
+        rank.end(solves_not_recorded_led=led).write(tmp_path / "app-0.raw")
     (path,) = convert(tmp_path / "app-0.raw", tmp_path)
     assert hindmost.open(path).header.spec["attached"]["solves_skipped"] == 13
 
 
 def parts_of_a_loop(folder: Path, *, ended: bool) -> Path:
     """Write a loop in three parts, with a pause after the first two, on two ranks."""
-    for each in two_ranks(mark_call="MPI_Allreduce", mark_nth=2):
+    for rank in two_ranks(mark_call="MPI_Allreduce", mark_nth=2):
         stream = Stream(1000 * US)
         done = 0
         for iteration in range(9):
@@ -127,16 +128,16 @@ def parts_of_a_loop(folder: Path, *, ended: bool) -> Path:
                     "complete": False,
                     "kept": len(stream.array),
                 }
-                each.add(PART_RECORDS, stream.array[done:].tobytes())
-                each.said(PART, stream, facts)
+                rank.add(PART_RECORDS, stream.array[done:].tobytes())
+                rank.said(PART, stream, facts)
                 done = len(stream.records)
                 stream.work(50 * US).mark(998, 50 * US)
             if iteration < 8:
                 stream.work(8 * US).call("MPI_Allreduce", 2 * US)
         if ended:
-            each.section(stream, what="loop", type="loop", rest=stream.array[done:])
-            each.end()
-        each.write(folder)
+            rank.section(stream, what="loop", type="loop", rest=stream.array[done:])
+            rank.end()
+        rank.write(folder)
     return folder
 
 
@@ -151,17 +152,17 @@ def test_parts_of_a_loop_are_put_together(tmp_path: Path) -> None:
 
 def test_what_the_recorder_writes_within_an_iteration_is_time_in_a_call(tmp_path: Path) -> None:
     """Rank 1 writes for 50 us after a call; rank 0 waits for it in the next one."""
-    for each in two_ranks(mark_call="auto"):
+    for rank in two_ranks(mark_call="auto"):
         stream = Stream(1000 * US)
         for iteration in range(8):
             late = 50 * US * (iteration == 3)
             stream.work(4 * US).call("MPI_Waitall", US)
-            if each.rank == 1 and late:
+            if rank.rank == 1 and late:
                 stream.work(late).mark(998, late)
             stream.work(3 * US)
-            stream.call("MPI_Allreduce", 2 * US + late * (each.rank == 0))
-        each.section(stream, what="loop", type="loop", complete=True)
-        each.end().write(tmp_path / "app-0.raw")
+            stream.call("MPI_Allreduce", 2 * US + late * (rank.rank == 0))
+        rank.section(stream, what="loop", type="loop", complete=True)
+        rank.end().write(tmp_path / "app-0.raw")
     (path,) = convert(tmp_path / "app-0.raw", tmp_path, iterate_at=("MPI_Allreduce", 1))
     run = hindmost.open(path)
     expected = np.full((7, 2), 10e-6)

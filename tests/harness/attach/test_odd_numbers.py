@@ -23,35 +23,35 @@ ARRAYS = {**OF_SECTIONS, **OF_RANKS, **{part: OF_SECTIONS[of] for part, of in PA
 def solves() -> list[Raw]:
     """Return two ranks with two solves of 5 and 6 iterations."""
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         first = gmres(1000 * US, 5, work=5 * US, step=9 * US)
         second = gmres(first.at + US, 6, work=5 * US, step=9 * US)
-        edges = ((1 - each.rank, 10, 800),)
-        each.section(first, edges).section(second, edges)
+        edges = ((1 - rank.rank, 10, 800),)
+        rank.section(first, edges).section(second, edges)
     return ranks
 
 
 def marks() -> list[Raw]:
     """Return two ranks with a loop of 11 iterations between marks."""
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         stream = Stream(1000 * US)
         for iteration in range(11):
-            stream.mark("I", iteration).work((10 - each.rank) * US)
-            stream.call("MPI_Allreduce", (2 + each.rank) * US).mark(999, 64)
-        each.section(stream.mark("I", 11), what="loop", type="loop", other_ns={"MPI_File_sync": 3})
+            stream.mark("I", iteration).work((10 - rank.rank) * US)
+            stream.call("MPI_Allreduce", (2 + rank.rank) * US).mark(999, 64)
+        rank.section(stream.mark("I", 11), what="loop", type="loop", other_ns={"MPI_File_sync": 3})
     return ranks
 
 
 def found() -> list[Raw]:
     """Return two ranks with a loop of 11 iterations, which is found by its call contexts."""
     ranks = two_ranks(mark_call="auto")
-    for each in ranks:
+    for rank in ranks:
         stream = Stream(1000 * US)
         for _ in range(12):
-            stream.work((10 - each.rank) * US).call("MPI_Allreduce", (2 + each.rank) * US)
+            stream.work((10 - rank.rank) * US).call("MPI_Allreduce", (2 + rank.rank) * US)
             stream.work(US).call("MPI_Waitall", US)
-        each.section(stream, what="loop", type="loop").contexts(len(stream.records))
+        rank.section(stream, what="loop", type="loop").contexts(len(stream.records))
     return ranks
 
 
@@ -110,7 +110,7 @@ def test_an_odd_number_costs_only_itself(program: str, rounds: int, tmp_path: Pa
     make, iterations = PROGRAMS[program]
     for number in range(rounds):
         ranks = make()
-        ranks = [each.end() for each in ranks]
+        ranks = [rank.end() for rank in ranks]
         frames = ranks[1].parts
         at = chance.randrange(len(frames))
         payload, which = made_odd(frames[at][1], frames[at][0], chance)

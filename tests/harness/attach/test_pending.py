@@ -25,13 +25,13 @@ from hindmost.harness.runfile.reader import open_run
 def left_by(folder: Path, *, finished: bool = True, **program: object) -> Path:
     """Write what a program of two ranks left."""
     ranks = two_ranks(**program)
-    for each in ranks:
-        each.section(
-            gmres(0, 120, work=(5 + each.rank) * US, step=9 * US), ((1 - each.rank, 120, 960),)
+    for rank in ranks:
+        rank.section(
+            gmres(0, 120, work=(5 + rank.rank) * US, step=9 * US), ((1 - rank.rank, 120, 960),)
         )
         if finished:
-            each.end()
-        each.write(folder)
+            rank.end()
+        rank.write(folder)
     return folder
 
 
@@ -93,8 +93,8 @@ def test_what_cannot_be_used_is_said_once(
     bad = tmp_path / "app-0.raw"
     ranks = two_ranks()
     ranks[0].section(gmres(0, 9, work=5 * US, step=9 * US))
-    for each in ranks:
-        each.end().write(bad)
+    for rank in ranks:
+        rank.end().write(bad)
     assert main(["show", str(tmp_path)]) == 0
     said = capsys.readouterr().err
     assert "only 1 of 2 ranks have a record of it" in said

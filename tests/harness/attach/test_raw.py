@@ -42,9 +42,9 @@ def folder(tmp_path: Path) -> Path:
 
 def two_solves(folder: Path) -> Path:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         first = gmres(0, 5, work=5 * US, step=9 * US)
-        each.section(first).section(gmres(first.at, 6, work=5 * US, step=9 * US))
+        rank.section(first).section(gmres(first.at, 6, work=5 * US, step=9 * US))
     return write_all(ranks, folder)
 
 
@@ -75,10 +75,10 @@ def test_a_torn_file_is_good_up_to_its_last_whole_frame(
 def test_a_rank_whose_disk_was_full_says_so(folder: Path, tmp_path: Path) -> None:
     """Its end is read behind a frame that is missing."""
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         first = gmres(0, 5, work=5 * US, step=9 * US)
-        each.section(first).section(gmres(first.at, 6, work=5 * US, step=9 * US))
-        each.end(failure=28 * each.rank, finalized=True)
+        rank.section(first).section(gmres(first.at, 6, work=5 * US, step=9 * US))
+        rank.end(failure=28 * rank.rank, finalized=True)
     ranks[0].write(folder)
     frames = framed(ranks[1].parts, 1)
     (folder / "node-0000001.raw").write_bytes(b"".join([*frames[:6], *frames[7:]]))
@@ -110,10 +110,10 @@ def test_the_ranks_of_a_node_write_one_file_in_turn(folder: Path, tmp_path: Path
             each.section(gmres(0, 9, work=US, step=9 * US)).add(BACK, struct.pack("<I", before))
             each.sections = 0
         each.section(stream).end()
-    frames = [framed(each.parts, each.rank) for each in ranks]
+    frames = [framed(rank.parts, rank.rank) for rank in ranks]
     frames[1] = [*frames[1][:-2], frames[1][-1][:-7]]  # its end is not whole, the clock is missing
     mixed = b"".join(
-        each[at] for at in range(max(map(len, frames))) for each in frames if at < len(each)
+        frame[at] for at in range(max(map(len, frames))) for frame in frames if at < len(frame)
     )
     folder.mkdir()
     (folder / "node-0000000.raw").write_bytes(mixed)
@@ -131,8 +131,8 @@ def test_the_ranks_of_a_node_write_one_file_in_turn(folder: Path, tmp_path: Path
 
 def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
-        each.add(77, b"of a later version").section(gmres(0, 5, work=5 * US, step=9 * US))
+    for rank in ranks:
+        rank.add(77, b"of a later version").section(gmres(0, 5, work=5 * US, step=9 * US))
     assert len(convert(write_all(ranks, folder), tmp_path)) == 1
 
 
@@ -145,9 +145,9 @@ def test_another_version_is_refused_by_name(folder: Path, tmp_path: Path) -> Non
 
 def test_the_last_word_on_the_program_holds(folder: Path) -> None:
     ranks = two_ranks(petsc_version="")
-    for each in ranks:
-        said = {**json.loads(each.parts[0][1]), "petsc_version": "3.18.5"}
-        each.json(PROGRAM, said)
+    for rank in ranks:
+        said = {**json.loads(rank.parts[0][1]), "petsc_version": "3.18.5"}
+        rank.json(PROGRAM, said)
     assert read_program(write_all(ranks, folder)).first.program.petsc_version == "3.18.5"
 
 
@@ -166,8 +166,8 @@ def test_a_number_of_a_section_that_cannot_be_costs_no_record(
     folder: Path, tmp_path: Path, what: str
 ) -> None:
     ranks = two_ranks()
-    for each in ranks:
-        each.section(gmres(0, 5, work=5 * US, step=9 * US), **SECTIONS_THAT_CANNOT_BE[what])
+    for rank in ranks:
+        rank.section(gmres(0, 5, work=5 * US, step=9 * US), **SECTIONS_THAT_CANNOT_BE[what])
     said: list[str] = []
     (path,) = convert(write_all(ranks, folder), tmp_path, report=said.append)
     run = hindmost.open(path)
@@ -179,8 +179,8 @@ def test_a_number_of_a_section_that_cannot_be_costs_no_record(
 
 def test_a_section_of_an_unknown_kind_is_left_out(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks()
-    for each in ranks:
-        each.section(gmres(0, 5, work=5 * US, step=9 * US), what="poem")
+    for rank in ranks:
+        rank.section(gmres(0, 5, work=5 * US, step=9 * US), what="poem")
     assert convert(write_all(ranks, folder), tmp_path) == ()
 
 
@@ -207,17 +207,17 @@ def test_a_record_that_cannot_be_costs_no_other(
     folder: Path, tmp_path: Path, records: bytes, kept: int
 ) -> None:
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         good = cg(0, 5, work=5 * US, step=9 * US)
-        each.section(good, type="cg", iterations=5)
-        each.section(gmres(good.at, 5, work=5 * US, step=9 * US))
-        if each.rank:
+        rank.section(good, type="cg", iterations=5)
+        rank.section(gmres(good.at, 5, work=5 * US, step=9 * US))
+        if rank.rank:
             moved = np.frombuffer(records[: len(records) // 24 * 24], RECORD).copy()
             odd = np.abs(moved["begin_ns"]) > 1 << 40
             moved["begin_ns"][~odd] += good.at
             calls = (moved["what"] <= 0) & (moved["end_ns"] < 1 << 40)
             moved["end_ns"][calls] += good.at
-            each.parts[-3] = (RECORDS, moved.tobytes())
+            rank.parts[-3] = (RECORDS, moved.tobytes())
     said: list[str] = []
     files = convert(write_all(ranks, folder), tmp_path, report=said.append)
     bodies = {path.name: hindmost.open(path).bodies for path in files}
@@ -228,9 +228,9 @@ def test_a_record_that_cannot_be_costs_no_other(
 
 def test_names_are_made_printable(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks(host="n\x1b[2J7", program=["a\nb", "../../etc"], mpi_library="x\u202ey")
-    for each in ranks:
+    for rank in ranks:
         stream = gmres(0, 5, work=5 * US, step=9 * US)
-        each.section(stream, prefix="../\x07up_", type="gm/res", pc_type="\x1bx", iterations=5)
+        rank.section(stream, prefix="../\x07up_", type="gm/res", pc_type="\x1bx", iterations=5)
     (path,) = convert(write_all(ranks, folder), tmp_path / "out")
     assert path.parent == tmp_path / "out"
     header = hindmost.open(path).header
@@ -242,10 +242,10 @@ def test_names_are_made_printable(folder: Path, tmp_path: Path) -> None:
 
 def test_many_inner_solves_and_long_texts_fit_into_a_header(folder: Path, tmp_path: Path) -> None:
     ranks = two_ranks(program=["app", *["x" * 900] * 300])
-    for each in ranks:
+    for rank in ranks:
         inner = [{"prefix": f"p{n}_", "type": "cg", "count": 1, "ns": n} for n in range(1000)]
-        each.section(gmres(0, 5, work=5 * US, step=9 * US), inner=inner)
-        each.json(8, {f"option_{n}": "y" * 500 for n in range(500)})
+        rank.section(gmres(0, 5, work=5 * US, step=9 * US), inner=inner)
+        rank.json(8, {f"option_{n}": "y" * 500 for n in range(500)})
     (path,) = convert(write_all(ranks, folder), tmp_path)
     header = hindmost.open(path).header
     assert header.spec["attached"]["inner"][0]["prefix"] == "p999_"
@@ -296,19 +296,19 @@ def test_what_is_no_raw_file(folder: Path, tmp_path: Path, data: bytes) -> None:
 def test_a_frame_in_a_place_of_its_own(folder: Path, tmp_path: Path) -> None:
     """Arrays before any section, and a second section without arrays."""
     ranks = two_ranks()
-    for each in ranks:
-        each.add(RECORDS, b"x" * 24)
-        each.section(gmres(0, 5, work=5 * US, step=9 * US))
-        each.add(SECTION, each.parts[-3][1] if each.parts[-3][0] == SECTION else b"{}")
+    for rank in ranks:
+        rank.add(RECORDS, b"x" * 24)
+        rank.section(gmres(0, 5, work=5 * US, step=9 * US))
+        rank.add(SECTION, rank.parts[-3][1] if rank.parts[-3][0] == SECTION else b"{}")
     assert len(convert(write_all(ranks, folder), tmp_path)) == 1
 
 
 def with_contexts(folder: Path, **given: Any) -> Path:
     """Leave a solve on two ranks, of which the second says something else of its contexts."""
     ranks = two_ranks()
-    for each in ranks:
+    for rank in ranks:
         stream = gmres(0, 5, work=5 * US, step=9 * US)
-        each.section(stream).contexts(len(stream.records), **(given if each.rank else {}))
+        rank.section(stream).contexts(len(stream.records), **(given if rank.rank else {}))
     return write_all(ranks, folder)
 
 

@@ -60,7 +60,7 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
     assert content["provenance"]["noise"] == origin()
     assert content["provenance"]["grind"] == origin(date="later")
     assert content["note"] == "of the user's own"
-    assert [each.name for each in tmp_path.iterdir()] == ["machine.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["machine.json"]
 
 
 def test_files_with_sections_of_older_versions_are_read() -> None:
@@ -117,7 +117,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(
     with pytest.raises(DataError, match="No space left"):
         write_document(path, {**NEW.to_json(), "name": "other"})
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["machine.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["machine.json"]
 
 
 def test_places_are_looked_at_first(tmp_path: Path) -> None:

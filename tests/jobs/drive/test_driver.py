@@ -72,7 +72,7 @@ def test_runs_are_done_in_order_and_say_where(make: Make) -> None:
         assert told["HINDMOST_JOB_ID"] == outcome.job
         assert told["HINDMOST_STUDY"] == "pretended"
         assert told["HINDMOST_NODES"].split(",") == list(outcome.nodes)
-    assert sorted(each.name for each in study.run("run-0").iterdir()) == [
+    assert sorted(path.name for path in study.run("run-0").iterdir()) == [
         "outcome-1.json",
         "output.txt",
         "told.txt",

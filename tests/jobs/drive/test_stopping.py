@@ -21,7 +21,7 @@ from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
-MOST_ROUNDS = 60
+MAX_ROUNDS = 60
 
 
 def expect_all(study: StudyFolder) -> None:
@@ -29,7 +29,7 @@ def expect_all(study: StudyFolder) -> None:
     for number, (run, record) in enumerate(study.records().items()):
         assert [outcome.cause for outcome in record.outcomes].count(Cause.DONE) == 1, run
         assert (study.run(run) / f"r{number}.txt").read_text() == f"{number}\n"
-        left = {each.name for each in study.run(run).iterdir()}
+        left = {path.name for path in study.run(run).iterdir()}
         extra = left - {f"r{number}.txt", "output.txt"}
         assert all(name.startswith("outcome-") for name in extra), extra
 
@@ -39,7 +39,7 @@ def test_signals_at_any_moment(make: Make, start_driver: Start, number: signal.S
     chance = random.Random(int(number))
     study = make([writes(n, seconds=0.03) for n in range(5)])
     stopped = 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = fingerprint(study)
         lines = study_log(study).count("\n") + chance.randint(1, 5)
         driver = start_driver(study)
@@ -79,7 +79,7 @@ def test_a_disk_that_is_full_at_any_write(make: Make, monkeypatch: pytest.Monkey
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = fingerprint(study)
         status = drive(study, "a0", NoLauncher(), grace_s=0.3)
         assert before.items() <= fingerprint(study).items()
@@ -112,7 +112,7 @@ def test_a_kill_between_files_and_outcome_leaves_the_run_undone(
     assert (study.run("run-0") / "r0.txt").exists()
     assert study.records()["run-0"].done is None
     assert drive(study, "a0", NoLauncher()) == 0
-    assert [each.cause for each in study.records()["run-0"].outcomes] == [
+    assert [outcome.cause for outcome in study.records()["run-0"].outcomes] == [
         Cause.STOPPED,
         Cause.DONE,
     ]
@@ -156,6 +156,6 @@ def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path) -> None:
     study.add_job("a", "1", "local")
     with study.jobs_file.open("a") as file:
         file.write('{"allocation": "b", ')
-    assert [each.allocation for each in study.jobs()] == ["a"]
+    assert [job.allocation for job in study.jobs()] == ["a"]
     study.add_job("c", "2", "local")
-    assert [each.allocation for each in study.jobs()] == ["a", "c"]
+    assert [job.allocation for job in study.jobs()] == ["a", "c"]

@@ -36,9 +36,9 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Job]]:
         "never to begin": submit(folder, "exit 0", f"-W depend=afterok:{failed}"),
     }
     ended = wait(list(ids.values()))
-    held_back = PBS.look([waiting])[waiting]
+    held_back = PBS.query([waiting])[waiting]
     wait([asleep], while_in=frozenset({JobState.PENDING}))
-    running = PBS.look([asleep])[asleep]
+    running = PBS.query([asleep])[asleep]
     PBS.cancel([NEVER_WAS, dropped, asleep, ids["done"]])
     cancelled = wait([asleep, dropped])
     yield {
@@ -47,9 +47,9 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Job]]:
         "waiting": held_back,
         "cancelled": cancelled[asleep],
         "dropped": cancelled[dropped],
-        "unknown": PBS.look([NEVER_WAS])[NEVER_WAS],
-        "one of many": PBS.look([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
-        "done still": PBS.look([NEVER_WAS, ids["done"]])[ids["done"]],
+        "unknown": PBS.query([NEVER_WAS])[NEVER_WAS],
+        "one of many": PBS.query([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
+        "done still": PBS.query([NEVER_WAS, ids["done"]])[ids["done"]],
     }
     PBS.cancel([waiting, *ids.values()])
 
@@ -116,7 +116,7 @@ def test_jobs_of_somebody_else(tmp_path: Path) -> None:
     theirs = server.ask(*THEM, "sh", "-c", script).strip()
     mine = submit(tmp_path / "x", "exec sleep 30")
     wait([theirs, mine], while_in=frozenset({JobState.PENDING}))
-    assert PBS.look([theirs])[theirs].state is JobState.RUNNING
+    assert PBS.query([theirs])[theirs].state is JobState.RUNNING
     with pytest.raises(CommandError, match="nauthorized"):
         server.ask(*THEM, "qdel", mine)
     PBS.cancel([theirs, mine])
@@ -130,7 +130,7 @@ def test_without_history(tmp_path: Path) -> None:
         done = submit(tmp_path / "x", "exit 0")
         known = frozenset(JobState) - {JobState.UNKNOWN}
         assert wait([done], while_in=known)[done].state is JobState.UNKNOWN
-        assert PBS.look([done, asleep])[asleep].state is JobState.RUNNING
+        assert PBS.query([done, asleep])[asleep].state is JobState.RUNNING
         PBS.cancel([done, asleep])
         assert wait([asleep], while_in=known)[asleep].state is JobState.UNKNOWN
     finally:
@@ -143,7 +143,7 @@ def test_a_server_that_is_down_for_a_while(tmp_path: Path) -> None:
     server.stop_server()
     try:
         with pytest.raises(MissingError, match="cannot connect to server"):
-            PBS.look([id])
+            PBS.query([id])
         with pytest.raises(MissingError, match="connect to cluster"):
             PBS.cancel([id])
         with pytest.raises(MissingError, match="cannot connect to server"):

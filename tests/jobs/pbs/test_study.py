@@ -63,7 +63,7 @@ def test_cancelled_resumed_and_collected(tmp_path: Path) -> None:
     study, files = collected_after_a_stop(tmp_path, STUDY + MACHINE, PBS, LIMIT_S)
     for row in files:
         run = hindmost.open(study.path / "collected" / row["file"])
-        across_nodes.look_at_nodes(run)
+        across_nodes.check_nodes(run)
         assert run.header.scheduler["PBS_JOBID"] == row["job"]
 
 
@@ -89,7 +89,7 @@ def test_running_and_queued_jobs_are_cancelled(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     ids = [submit(folder, "exec sleep 60", "-l select=2:ncpus=1") for _ in range(3)]
     wait(ids[:1], while_in=frozenset({JobState.PENDING}))
-    states = [job.state for job in PBS.look(ids).values()]
+    states = [job.state for job in PBS.query(ids).values()]
     assert states == [JobState.RUNNING, JobState.PENDING, JobState.PENDING]
     PBS.cancel(ids)
     assert {job.state for job in wait(ids).values()} == {JobState.CANCELLED}
@@ -150,7 +150,7 @@ def test_what_was_recorded_when_the_time_was_up(tmp_path: Path, ring: Path) -> N
     assert job.state is JobState.TIME_LIMIT, job
     ask(tmp_path, "attach", "--convert", "runs")
     (found,) = (hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5"))
-    across_nodes.look_at_nodes(found)
+    across_nodes.check_nodes(found)
     assert not found.header.complete
     assert found.bodies > 10
     assert found.header.scheduler["PBS_JOBID"] == id

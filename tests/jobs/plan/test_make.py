@@ -114,14 +114,14 @@ def test_what_is_put_in_stays_one_word() -> None:
 def test_solvers_are_compared_in_one_allocation() -> None:
     plan = make_plan(study())
     # 12 runs of 5 min and 2 min at the end are more than an hour: the last block goes apart.
-    assert [len(each.runs) for each in plan.allocations] == [9, 3] * 3
-    assert [each.nodes for each in plan.allocations] == [1, 1, 1, 1, 2, 2]
+    assert [len(allocation.runs) for allocation in plan.allocations] == [9, 3] * 3
+    assert [allocation.nodes for allocation in plan.allocations] == [1, 1, 1, 1, 2, 2]
     for allocation in plan.allocations:
         runs = runs_of(plan, allocation)
         assert {run.allocation for run in runs} == {allocation.id}
         assert len({run.ranks for run in runs}) == 1
         assert len({run.block for run in runs}) * 3 == len(runs)
-    assert [each.walltime_s for each in plan.allocations] == [48 * 60, 18 * 60] * 3
+    assert [allocation.walltime_s for allocation in plan.allocations] == [48 * 60, 18 * 60] * 3
     longer = make_plan(study(job=62)).allocations
     assert [(len(each.runs), each.walltime_s) for each in longer] == [(12, 62 * 60)] * 3
 
@@ -142,9 +142,9 @@ def test_by_all_asks_for_the_most_nodes() -> None:
 def test_packing_keeps_its_promises(repeats: int, by: str, most: int, job: int) -> None:
     said = study(repeats=repeats, by=by, runs=most, job=job)
     plan = make_plan(said)
-    ids = [name for each in plan.allocations for name in each.runs]
+    ids = [name for allocation in plan.allocations for name in allocation.runs]
     assert sorted(ids) == sorted(run.id for run in plan.runs)
-    assert len({each.id for each in plan.allocations}) == len(plan.allocations)
+    assert len({allocation.id for allocation in plan.allocations}) == len(plan.allocations)
     order = {run.id: number for number, run in enumerate(plan.runs)}
     apart: dict[tuple[object, ...], set[str]] = {}
     for allocation in plan.allocations:
@@ -159,7 +159,7 @@ def test_packing_keeps_its_promises(repeats: int, by: str, most: int, job: int) 
     for run in plan.runs:
         apart.setdefault((run.block, run.ranks), set()).add(run.allocation)
     split = {block for (block, _), places in apart.items() if len(places) > 1}
-    assert [int(each.split()[0]) for each in warnings(plan)] == [len(split)] * bool(split)
+    assert [int(warning.split()[0]) for warning in warnings(plan)] == [len(split)] * bool(split)
 
 
 def machine(**fields: object) -> MachineProfile:

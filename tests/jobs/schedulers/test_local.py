@@ -37,14 +37,14 @@ def submit(tmp_path: Path, *commands: str) -> str:
 
 
 def state(id: str) -> JobState:
-    return LOCAL.look([id])[id].state
+    return LOCAL.query([id])[id].state
 
 
 def wait(*ids: str, until: JobState | None = None) -> list[JobState]:
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        states = [job.state for job in LOCAL.look(ids).values()]
-        if all(each is until if until else each not in GOING_ON for each in states):
+        states = [job.state for job in LOCAL.query(ids).values()]
+        if all(state is until if until else state not in GOING_ON for state in states):
             break
         time.sleep(0.02)
     return states
@@ -60,7 +60,7 @@ def test_ends(tmp_path: Path) -> None:
         JobState.FAILED,
         JobState.FAILED,
     ]
-    assert LOCAL.look(ids)[ids[3]].reason == "exit -9"
+    assert LOCAL.query(ids)[ids[3]].reason == "exit -9"
     LOCAL.cancel(ids)  # what ended stays as it is
     assert state(ids[0]) is JobState.COMPLETED
 
@@ -124,7 +124,7 @@ def test_a_keeper_that_was_killed_leaves_its_script_alone(tmp_path: Path) -> Non
     assert log.read_text() == "1\n2\n"
     # Nobody saw how it ended: it is no success.
     assert state(first) is JobState.FAILED
-    assert "killed" in LOCAL.look([first])[first].reason
+    assert "killed" in LOCAL.query([first])[first].reason
 
 
 def test_jobs_submitted_at_once_run_one_after_another(tmp_path: Path) -> None:
@@ -142,6 +142,6 @@ def test_unknown_jobs(tmp_path: Path) -> None:
         assert state(id) is JobState.UNKNOWN
     elsewhere = state_folder().parent / "other-host" / "20200101T000000.000001"
     elsewhere.mkdir(parents=True)
-    for ask in (LOCAL.look, LOCAL.cancel):  # it may be alive: nobody may do its work as well
+    for ask in (LOCAL.query, LOCAL.cancel):  # it may be alive: nobody may do its work as well
         with pytest.raises(MissingError, match="ask on other-host"):
             ask([elsewhere.name])

@@ -115,7 +115,7 @@ def test_one_runs_one_waits_one_never_was(monkeypatch: pytest.MonkeyPatch) -> No
     answers.replay(monkeypatch, pbs, seen)
     ids = [PBS.submit(SCRIPT), PBS.submit(SCRIPT)]
     assert ids == ["0.n0", "1.n0"]
-    found = PBS.look([*ids, "999999.n0"])
+    found = PBS.query([*ids, "999999.n0"])
     states = [each.state for each in found.values()]
     assert states == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
     assert found["0.n0"].nodes == "n0,n1"
@@ -130,14 +130,14 @@ def test_an_answer_for_the_first_of_two_jobs_is_none_for_the_second(
     assert of_both.status == 0
     answers.replay(monkeypatch, pbs, [("qstat -x -f -F json 1.n0", of_both)])
     with pytest.raises(MissingError, match="does not name that job"):
-        PBS.look(["1.n0"])
+        PBS.query(["1.n0"])
 
 
 def test_cancelling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each job has a call of its own; unknown and ended ones are ignored."""
     made = answers.replay(monkeypatch, pbs, SEEN["both are cancelled"])
     PBS.cancel(["999999.n0", "0.n0", "1.n0"])
-    assert {each.state for each in PBS.look(["0.n0", "1.n0"]).values()} == {JobState.CANCELLED}
+    assert {each.state for each in PBS.query(["0.n0", "1.n0"]).values()} == {JobState.CANCELLED}
     PBS.cancel(["0.n0"])
     assert made[:3] == ["qdel 999999.n0", "qdel 0.n0", "qdel 1.n0"]
 
@@ -146,12 +146,12 @@ def test_cancelling(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_became_of_jobs(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     id, _, state = what.partition(" is ")
     answers.replay(monkeypatch, pbs, SEEN[what])
-    assert PBS.look([id])[id].state == state
+    assert PBS.query([id])[id].state == state
 
 
 def test_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
     answers.replay(monkeypatch, pbs, SEEN["no history: one runs, one has ended"])
-    found = PBS.look(["14.n0", "15.n0"])
+    found = PBS.query(["14.n0", "15.n0"])
     # What ended is forgotten: it is no success, the study's own files must tell.
     assert [each.state for each in found.values()] == [JobState.RUNNING, JobState.UNKNOWN]
     PBS.cancel(["15.n0"])
@@ -161,7 +161,7 @@ def test_the_server_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then a state is not known, nothing is cancelled, and a script is not to blame."""
     answers.replay(monkeypatch, pbs, SEEN["the server is down"])
     with pytest.raises(MissingError, match="qstat: cannot connect to server n0"):
-        PBS.look(["0.n0"])
+        PBS.query(["0.n0"])
     with pytest.raises(MissingError, match="Couldn't connect to cluster: n0"):
         PBS.cancel(["0.n0"])
     with pytest.raises(MissingError, match=r"qsub: cannot connect .* look at its queue later"):
@@ -186,11 +186,11 @@ def test_odd_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     # As of versions that do not escape what they quote.
     says(monkeypatch, QSTAT, '{"Jobs": {"1.pbs-1": {"job_state": "R", "comment": "a"b"}}')
     with pytest.raises(MissingError, match="cannot be read: "):
-        PBS.look(["1.pbs-1"])
+        PBS.query(["1.pbs-1"])
     says(monkeypatch, "qdel 1.pbs-1", err="qdel: Unauthorized Request 1.pbs-1\n", status=159)
     with pytest.raises(MissingError, match="Unauthorized Request"):
         PBS.cancel(["1.pbs-1"])
     # A server with a longer name than qsub's answer has, and a comment as it is.
     answer = {"Jobs": {"1.pbs-1.cluster.example": {"job_state": "R", "comment": "tab\there"}}}
     says(monkeypatch, QSTAT, json.dumps(answer).replace("\\t", "\t"))
-    assert PBS.look(["1.pbs-1"])["1.pbs-1"].state is JobState.RUNNING
+    assert PBS.query(["1.pbs-1"])["1.pbs-1"].state is JobState.RUNNING

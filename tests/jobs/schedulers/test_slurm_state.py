@@ -97,12 +97,12 @@ def test_one_runs_one_waits_one_never_was(monkeypatch: pytest.MonkeyPatch, accou
     answers.replay(monkeypatch, slurm, WITH[accounts]["one runs, one waits, one never was"])
     ids = [SLURM.submit(SCRIPT), SLURM.submit(SCRIPT)]
     assert ids == ["1", "2"]
-    found = SLURM.look([*ids, "999999"])
+    found = SLURM.query([*ids, "999999"])
     states = [each.state for each in found.values()]
     assert states == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
     why = "no such job" if accounts else "accounting storage is disabled"
     assert why in found["999999"].reason
-    assert SLURM.look(["999999"])["999999"] == found["999999"]
+    assert SLURM.query(["999999"])["999999"] == found["999999"]
 
 
 @both
@@ -110,7 +110,7 @@ def test_cancelling(monkeypatch: pytest.MonkeyPatch, accounts: bool) -> None:
     """Unknown and ended jobs are ignored."""
     answers.replay(monkeypatch, slurm, WITH[accounts]["both are cancelled"])
     SLURM.cancel(["999999", "1", "2"])
-    assert {each.state for each in SLURM.look(["1", "2"]).values()} == {JobState.CANCELLED}
+    assert {each.state for each in SLURM.query(["1", "2"]).values()} == {JobState.CANCELLED}
     SLURM.cancel(["1"])
 
 
@@ -121,12 +121,12 @@ def test_cancelling(monkeypatch: pytest.MonkeyPatch, accounts: bool) -> None:
 def test_what_became_of_jobs(monkeypatch: pytest.MonkeyPatch, accounts: bool, what: str) -> None:
     id, _, state = what.partition(" is ")
     answers.replay(monkeypatch, slurm, WITH[accounts][what])
-    assert SLURM.look([id])[id].state == state
+    assert SLURM.query([id])[id].state == state
 
 
 def test_accounts_tell_what_squeue_forgot(monkeypatch: pytest.MonkeyPatch) -> None:
     answers.replay(monkeypatch, slurm, WITH[True]["forgotten by squeue"])
-    found = SLURM.look(list(FORGOTTEN))
+    found = SLURM.query(list(FORGOTTEN))
     assert {id: job.state for id, job in found.items()} == FORGOTTEN
     assert found["999999"].reason == "unknown to Slurm (sacct: no such job)"
 
@@ -145,10 +145,10 @@ def test_what_nobody_remembers_is_unknown(
     seen = WITH[accounts][what]
     answers.replay(monkeypatch, slurm, seen)
     ids = list(FORGOTTEN)[: len(FORGOTTEN) - accounts]
-    running, *others = SLURM.look(ids).values()
+    running, *others = SLURM.query(ids).values()
     assert running.state is JobState.RUNNING
-    assert {each.state for each in others} == {JobState.UNKNOWN}
-    assert all(why in each.reason for each in others)
+    assert {other.state for other in others} == {JobState.UNKNOWN}
+    assert all(why in other.reason for other in others)
 
 
 @both
@@ -156,7 +156,7 @@ def test_the_controller_is_down(monkeypatch: pytest.MonkeyPatch, accounts: bool)
     """Then a state is not known, nothing is cancelled, and a script is not to blame."""
     answers.replay(monkeypatch, slurm, WITH[accounts]["the controller is down"])
     with pytest.raises(MissingError, match=f"squeue: .*{DOWN}"):
-        SLURM.look(["3"])
+        SLURM.query(["3"])
     with pytest.raises(MissingError, match=f"scancel: .*{DOWN}"):
         SLURM.cancel(["3"])
     with pytest.raises(MissingError, match=f"sbatch: .*{DOWN} .* look at its queue later"):
@@ -181,7 +181,7 @@ def test_a_job_whose_end_did_not_reach_the_accounts(
 ) -> None:
     row = "8|RUNNING|None|0:0|n1|2026-11-26T15:06:22"
     commands(tmp_path, monkeypatch, squeue="exit 0", sacct=f"echo '{row}'")
-    found = SLURM.look(["8"])["8"]
+    found = SLURM.query(["8"])["8"]
     assert (found.state, "sacct reports RUNNING" in found.reason) == (JobState.UNKNOWN, True)
 
 
@@ -217,7 +217,7 @@ def test_variables_do_not_override_a_script(
 def test_many_jobs_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "calls"
     commands(tmp_path, monkeypatch, squeue=f"echo x >> {log}", sacct=f"echo x >> {log}; exit 1")
-    SLURM.look([str(id) for id in range(1000)])
+    SLURM.query([str(id) for id in range(1000)])
     assert len(log.read_text().split()) == 10
 
 
@@ -228,10 +228,10 @@ def test_no_answer_is_an_error_and_no_state(
         tmp_path, monkeypatch, squeue="echo 'slurm_load_jobs error: Unable to contact' >&2; exit 1"
     )
     with pytest.raises(MissingError, match="Unable to contact"):
-        SLURM.look(["1"])
+        SLURM.query(["1"])
     commands(tmp_path, monkeypatch, squeue="sleep 20", sbatch="sleep 20", scancel="exec sleep 20")
     monkeypatch.setattr(batch_job, "CALL_LIMIT_S", 0.2)
-    for question in (lambda: SLURM.look(["1"]), lambda: SLURM.cancel(["1"])):
+    for question in (lambda: SLURM.query(["1"]), lambda: SLURM.cancel(["1"])):
         with pytest.raises(MissingError, match=r"did not answer within 0\.2 s"):
             question()
     with pytest.raises(MissingError, match="did not answer"):

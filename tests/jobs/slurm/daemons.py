@@ -51,12 +51,12 @@ def spawn(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 def processes(folder: Path) -> Iterator[tuple[int, str]]:
     """Return numbers and names of the processes that belong to the Slurm of a folder."""
     mark = f"SLURM_CONF={folder / 'slurm.conf'}".encode()
-    for each in Path("/proc").glob("[0-9]*"):
-        if int(each.name) == os.getpid():
+    for path in Path("/proc").glob("[0-9]*"):
+        if int(path.name) == os.getpid():
             continue
         with suppress(OSError):  # not ours, or gone
-            if mark in (each / "environ").read_bytes().split(b"\0"):
-                yield int(each.name), (each / "comm").read_text().strip()
+            if mark in (path / "environ").read_bytes().split(b"\0"):
+                yield int(path.name), (path / "comm").read_text().strip()
 
 
 def stop(folder: Path) -> None:

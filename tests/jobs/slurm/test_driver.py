@@ -85,7 +85,9 @@ def test_ranks_that_srun_ended_after_one_had_failed_were_not_stopped(
     folder, state = ended(here / "ends")
     assert state.exit_status == 1, folder.records()
     causes = {
-        str(folder.planned[run].configuration["how"]): [each.cause for each in record.outcomes]
+        str(folder.planned[run].configuration["how"]): [
+            outcome.cause for outcome in record.outcomes
+        ]
         for run, record in folder.records().items()
     }
     assert causes == {"exit 2": [Cause.FAILED], "kill -SEGV $$": [Cause.CRASHED] * 2}
@@ -111,7 +113,7 @@ def test_ranks_that_slurm_ended_with_the_job_were_stopped(here: Path) -> None:
     while not (outcomes := next(iter(folder.records().values())).outcomes):
         assert time.monotonic() < end  # the job is told to have ended before its driver has
         time.sleep(0.05)
-    assert [each.cause for each in outcomes] == [Cause.STOPPED]
+    assert [outcome.cause for outcome in outcomes] == [Cause.STOPPED]
 
 
 def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
@@ -126,7 +128,7 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     folder, state = ended(here / "ends")
     assert state.exit_status == 0
     job = folder.jobs()[-1].job
-    while SLURM.look([job])[job].state in LIVE:  # its run is done before Slurm has ended it
+    while SLURM.query([job])[job].state in LIVE:  # its run is done before Slurm has ended it
         time.sleep(0.1)
     # Nobody tells the driver that the script has less time than the plan, but Slurm.
     (run,) = folder.planned

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(CORES < 2, reason="two ranks on a node need two 
 def launch(python: Path, folder: Path, *launches: dict[str, Any]) -> list[dict[str, Any]]:
     """Do launches in one allocation of two nodes, and return what came of each."""
     asked, told = folder / "asked.json", folder / "told.json"
-    asked.write_text(json.dumps([{"cores": CORES, **each} for each in launches]))
+    asked.write_text(json.dumps([{"cores": CORES, **launch} for launch in launches]))
     words = shlex.join(map(str, (python, LAUNCHES, asked, told)))
     command = f"export PYTHONPATH={shlex.quote(str(SOURCE))} OMP_NUM_THREADS=1\nexec {words}"
     whole = ("--nodes=2", f"--ntasks-per-node={CORES}", "--exclusive", "--time=3")
@@ -92,7 +92,7 @@ def test_srun_with_mpich(slurm: Cluster, mpich: Path, tmp_path: Path) -> None:
     assert singletons["status"] == 0
     refusals = [json.loads(line)["refused"] for line in singletons["out"].splitlines()]
     assert len(refusals) == 2
-    assert all("srun started 2 processes, but MPI sees 1" in each for each in refusals)
+    assert all("srun started 2 processes, but MPI sees 1" in refusal for refusal in refusals)
 
 
 def test_mpiexec_of_mpich(slurm: Cluster, mpich: Path, tmp_path: Path) -> None:

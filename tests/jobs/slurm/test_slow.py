@@ -168,7 +168,7 @@ def test_accounts_remember(another: Start, tmp_path: Path) -> None:
     while cluster.call("squeue", "--noheader", "--states=all")[1].strip():
         assert time.monotonic() < end, "Slurm does not forget"
         time.sleep(1)
-    found = SLURM.look(list(ids))
+    found = SLURM.query(list(ids))
     assert {id: job.state for id, job in found.items()} == ids, found
     assert "no such job" in found["99999"].reason
 

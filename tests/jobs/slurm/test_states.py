@@ -43,9 +43,9 @@ def jobs(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             ),
         }
         ended = wait(list(ids.values()))
-        held_back = SLURM.look([waiting])[waiting]
+        held_back = SLURM.query([waiting])[waiting]
         wait([asleep], while_in=frozenset({JobState.PENDING}))
-        running = SLURM.look([asleep])[asleep]
+        running = SLURM.query([asleep])[asleep]
         SLURM.cancel([NEVER_WAS, asleep, dropped, ids["done"]])
         cancelled = wait([asleep, dropped])
         yield {
@@ -54,9 +54,9 @@ def jobs(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             "waiting": held_back,
             "cancelled": cancelled[asleep],
             "dropped": cancelled[dropped],
-            "unknown": SLURM.look([NEVER_WAS])[NEVER_WAS],
-            "one of many": SLURM.look([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
-            "done still": SLURM.look([ids["done"]])[ids["done"]],
+            "unknown": SLURM.query([NEVER_WAS])[NEVER_WAS],
+            "one of many": SLURM.query([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
+            "done still": SLURM.query([ids["done"]])[ids["done"]],
         }
         SLURM.cancel([waiting, dropped, *ids.values()])
 
@@ -151,4 +151,4 @@ def test_a_slurm_that_does_not_answer_is_no_answer(
     )
     monkeypatch.setenv("SLURM_CONF", str(gone))
     with pytest.raises(MissingError, match="squeue"):
-        SLURM.look(["1"])
+        SLURM.query(["1"])

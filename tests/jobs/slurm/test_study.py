@@ -25,7 +25,7 @@ setup = ["export PYTHONPATH='{SOURCE}'"]
 def test_stopped_half_way_resumed_collected_and_modelled(slurm: Cluster, tmp_path: Path) -> None:
     study, files = collected_after_a_stop(tmp_path, STUDY + MACHINE, SLURM, 90.0)
     assert "no runs remain" in ask(tmp_path, "study", "submit", "solvers").stdout
-    assert {each["job"] for each in files} == {each.job for each in study.jobs()}
+    assert {file["job"] for file in files} == {job.job for job in study.jobs()}
     for row in files:
         run = hindmost.open(study.path / "collected" / row["file"])
         assert run.header.ranks == 2

@@ -10,10 +10,10 @@ from tests.conftest import ROOT
 from tests.jobs.across_nodes import (
     OPEN_MPI,
     attach,
+    check_nodes,
     hold_to_slow_link,
     hold_to_slow_node,
     hold_to_study_of_somebody_else,
-    look_at_nodes,
 )
 from tests.jobs.slurm.cluster import Cluster
 from tests.jobs.slurm.conftest import start
@@ -72,7 +72,7 @@ def test_a_study_on_both_nodes(tmp_path: Path) -> None:
     study, files = collected_after_a_stop(tmp_path, STUDY + MACHINE, SLURM, LIMIT_S)
     for row in files:
         run = hindmost.open(study.path / "collected" / row["file"])
-        look_at_nodes(run)
+        check_nodes(run)
         assert run.header.scheduler["SLURM_JOB_ID"] == row["job"]
 
 

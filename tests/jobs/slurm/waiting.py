@@ -27,7 +27,7 @@ def wait(
     """Return the jobs when none is in those states any longer."""
     end = time.monotonic() + limit_s
     while True:
-        jobs = SLURM.look(ids)
+        jobs = SLURM.query(ids)
         if not any(job.state in while_in for job in jobs.values()) or time.monotonic() > end:
             return jobs
         time.sleep(0.1)

@@ -230,15 +230,15 @@ def test_errors_in_ones_own_machines_name_that_file(own: Path, tmp_path: Path) -
 
 
 def test_doctor_reads_the_same_names(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hindmost.harness.verbs.doctor import look_at_machines
+    from hindmost.harness.verbs.doctor import check_machines
 
-    assert look_at_machines() == ("ok", f"{own}: site-a, site-b")
+    assert check_machines() == ("ok", f"{own}: site-a, site-b")
     own.write_text("machine = 3")
-    assert look_at_machines()[0] == "note"
+    assert check_machines()[0] == "note"
     own.write_text("machine = ")
-    assert "not TOML" in look_at_machines()[1]
+    assert "not TOML" in check_machines()[1]
     own.unlink()
-    assert look_at_machines()[1].startswith(f"no {own}")
+    assert check_machines()[1].startswith(f"no {own}")
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/somebody")
     assert profiles_path() == Path("/home/somebody/.config/hindmost/machines.toml")

@@ -113,7 +113,7 @@ def test_a_dry_run_writes_nothing(
     assert f"hindmost study drive {tmp_path}/small a000" in told(capsys)
     assert main(["study", "submit", "study.toml", "--dry-run", "--json"]) == 0
     assert list(as_declared("study submit", told(capsys))["scripts"]) == ["a000"]
-    assert [each.name for each in tmp_path.iterdir()] == ["study.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 
 def test_the_study_is_kept_to_the_byte_with_what_was_set(

@@ -192,6 +192,6 @@ def test_a_small_phase_is_not_the_cause_of_a_slow_cycle(
                 phases[reduction] += spent.seconds
             cycles.append((work, replace(spent, phases_s=tuple(phases), seconds=sum(phases))))
         verdicts, _ = watched(cycles, model)
-        changes = [(each.cycle, each.kind) for each in verdicts if each.change]
+        changes = [(verdict.cycle, verdict.kind) for verdict in verdicts if verdict.change]
         assert changes == [(61, CycleKind.SLOWER), (76, CycleKind.FASTER)]
         assert "in communication or in waiting" in verdicts[61].explain()

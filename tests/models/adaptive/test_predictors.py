@@ -32,7 +32,9 @@ LAWS = {
 
 def of_all(model: OfflineModel | None) -> Predictor:
     """Return the predictor by every method that there is without or with probes."""
-    return Predictor(*(each for each in PREDICTORS if each != "offline" or model), model=model)
+    return Predictor(
+        *(predictor for predictor in PREDICTORS if predictor != "offline" or model), model=model
+    )
 
 
 def filled(predictor: Predictor, cycles: Cycles) -> Predictor:

@@ -159,7 +159,9 @@ def test_moments_are_those_of_the_detection(algorithm: int) -> None:
     values = np.concatenate([steps(), steps()])
     changes = detect(values, method="report", algorithm=algorithm)
     moments = candidate_p_values(check(values), algorithm=algorithm)
-    assert [each.change for each in moments[:-1]] == [each.index for each in changes.changes]
+    assert [moment.change for moment in moments[:-1]] == [
+        change.index for change in changes.changes
+    ]
     assert moments[-1].change is None
     for each in moments[:-1]:
         assert each.change in each.places

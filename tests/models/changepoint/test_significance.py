@@ -19,8 +19,8 @@ def contains_zero(interval: tuple[float, float]) -> bool:
 
 
 def figures(found: Detection) -> list[tuple[float, tuple[float, float]]]:
-    changes = [(each.p_value, each.effect_interval) for each in found.changes]
-    return changes + [(each.p_value, each.effect_interval) for each in found.trends]
+    changes = [(change.p_value, change.effect_interval) for change in found.changes]
+    return changes + [(trend.p_value, trend.effect_interval) for trend in found.trends]
 
 
 @cache

@@ -36,7 +36,7 @@ def test_quantiles_are_those_of_the_sample_and_go_beyond_it() -> None:
     assert law.at_normal(z) == pytest.approx(np.quantile(values, [0.1, 0.5, 0.9]), rel=0.05)
     # One in a million, where the sample has 20,000 values: -log(1e-6) = 13.8.
     at = np.array([-special.ndtri(1e-6)])
-    assert np.median([each.at_normal(at) for each in laws]) == pytest.approx(13.8, rel=0.1)
+    assert np.median([law.at_normal(at) for law in laws]) == pytest.approx(13.8, rel=0.1)
     assert law.at_normal(at)[0] > law.largest
 
 

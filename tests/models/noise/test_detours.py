@@ -69,7 +69,7 @@ def test_detours_of_other_kinds_do_not_disturb() -> None:
         often = max(found.families, key=lambda each: each.count)
         assert often.count == pytest.approx(taken.size, rel=0.1)
         assert often.mean_s == pytest.approx(taken.mean(), rel=0.1)
-        others_s = found.others_s + sum(each.total_s for each in found.families) - often.total_s
+        others_s = found.others_s + sum(family.total_s for family in found.families) - often.total_s
         assert others_s == pytest.approx(rare.sum(), rel=0.1)
 
 
@@ -196,7 +196,7 @@ def test_every_nth_iteration_is_the_program_and_no_noise() -> None:
     work_s[rare] += random.exponential(2e-3, int(rare.sum()))
     work_s[98::100] += 40e-3
     found = found_in(work_s)
-    (own,) = [each for each in found.families if each.rule is not None]
+    (own,) = [family for family in found.families if family.rule is not None]
     assert (own.every, own.first, own.kind) == (100, 98, "fixed")
     assert own.count == pytest.approx(30, abs=2)
     assert (own.timing_known, own.period_s) == (True, None)

@@ -175,3 +175,14 @@ def test_logarithms_of_points_below_one_are_no_terms() -> None:
     logs = [term.exponents[0][1] for k in range(len(models)) for term in models[k].form.terms]
     assert logs
     assert set(logs) == {0}
+
+
+@pytest.mark.parametrize("method", ["likelihood", "paper"])
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_a_kernel_of_zeros_stays_zero(method: str, repetitions: int) -> None:
+    """Beside one that grows; no logarithm of 0 and no division by it is warned of."""
+    values = np.stack([0.0 * POINTS, 3.0 + POINTS])[..., None].repeat(repetitions, axis=2)
+    models = fit_segments(POINTS, values, method=method)
+    ahead = models.predict(4096.0)
+    assert ahead.predicted[0] == ahead.low[0] == ahead.high[0] == 0.0
+    assert models[0].explain()

@@ -30,7 +30,7 @@ def test_one_function_over_a_change_does_not_fit() -> None:
     assert model.misfit.at in {(32.0,), (64.0,)}
     assert model.misfit.off > 0.15
     assert model.misfit.ratio > 10.0
-    (doubt,) = [each for each in model.doubts() if "does not fit" in each]
+    (doubt,) = [doubt for doubt in model.doubts() if "does not fit" in doubt]
     assert f"at p = {model.misfit.at[0]:g}" in doubt
     assert "does not fit" in model.explain()
 

@@ -60,8 +60,8 @@ def test_hypotheses_come_best_first_and_once() -> None:
     price = penalties(POINTS.size, 17)
     found = search(values, np.ones_like(values), terms, gamma=1.0, penalties=price)
     assert (np.diff(found.criterion, axis=1) >= 0.0).all()
-    for each in found.terms:
-        assert len({frozenset(pair) for pair in each[..., 0].tolist()}) == len(each)
+    for term in found.terms:
+        assert len({frozenset(pair) for pair in term[..., 0].tolist()}) == len(term)
 
 
 def test_shares_of_zero_leave_points_out() -> None:

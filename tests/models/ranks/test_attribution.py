@@ -31,7 +31,7 @@ def drawn(
         own_s=float(own_s.sum()) if exact else np.nan,
         others_s=float(USUAL_S.sum()) if exact else np.nan,
         ranks=ranks,
-        end=np.cumsum([len(each) for each in STACKS]),
+        end=np.cumsum([len(stack) for stack in STACKS]),
         place=np.concatenate(STACKS),
         function=LINES,
     )

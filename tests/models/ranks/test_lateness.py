@@ -304,7 +304,7 @@ def test_both_directions_are_free_of_the_error_of_clocks(wrong_s: float) -> None
     nodes = [0, 0, 1, 1]
     start, block, neighbours = ring(nodes, {(0, 1): 2e-3}, [0.0, wrong_s])
     links = link_costs(start, block, neighbours, list(map(str, nodes)), 1e-3)
-    found = {each.nodes: each for each in links}
+    found = {link.nodes: link for link in links}
     assert found["0", "1"].message_s == pytest.approx(2e-3, rel=1e-6)
     assert found["0", "1"].reduction_s == pytest.approx(2e-3, rel=1e-6)
     assert found["0", "1"].clock_s == 0.0
@@ -317,10 +317,10 @@ def test_the_slow_one_of_three_links_comes_first() -> None:
     start, block, neighbours = ring(nodes, times, [0.0, 0.0, 0.0])
     links = link_costs(start, block, neighbours, list(map(str, nodes)))
     assert links[0].nodes == ("1", "2")
-    for each in links:
-        wanted_s = times[int(each.nodes[0]), int(each.nodes[1])]
-        assert each.message_s == pytest.approx(wanted_s, rel=1e-6)
-        assert each.reduction_s is None  # over which link, nobody knows
+    for link in links:
+        wanted_s = times[int(link.nodes[0]), int(link.nodes[1])]
+        assert link.message_s == pytest.approx(wanted_s, rel=1e-6)
+        assert link.reduction_s is None  # over which link, nobody knows
     spent = block.duration[:, 2, 1].sum() / (block.work.sum() + block.duration.sum())
     assert 0.0 < links[0].share <= spent
 
@@ -447,14 +447,14 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     whole, windows = found
     monkeypatch.setattr("hindmost.models.simulation.event_simulator.FEW_EVENTS", 0)
     again = tallied(block, position, line(4), windows=3, rows=7)
-    every = ([whole, *(each.efficiencies for each in parts)] for whole, parts in (found, again))
+    every = ([whole, *(part.efficiencies for part in parts)] for whole, parts in (found, again))
     for one, other in zip(*every, strict=True):
         ours, theirs = to_document(one), to_document(other)
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
         assert ours == pytest.approx(theirs)
-    assert [(each.first, each.last) for each in windows] == [(0, 10), (10, 20), (20, 37)]
+    assert [(window.first, window.last) for window in windows] == [(0, 10), (10, 20), (20, 37)]
     # Bodies in lockstep: windows share the time out.
-    parts_s = [each.efficiencies.run_time_s for each in windows]
+    parts_s = [window.efficiencies.run_time_s for window in windows]
     assert sum(parts_s) == pytest.approx(whole.run_time_s)
     assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
 

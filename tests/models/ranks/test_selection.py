@@ -107,7 +107,7 @@ def blobs(
 def serial_reference(points: Vectors, centroids: Vectors) -> tuple[Vectors, Vectors]:
     """Return labels and centroids of Lloyd's iteration, written as plainly as can be."""
     while True:
-        labels = np.array([((each - centroids) ** 2).sum(axis=1).argmin() for each in points])
+        labels = np.array([((point - centroids) ** 2).sum(axis=1).argmin() for point in points])
         moved = np.array([points[labels == at].mean(axis=0) for at in range(len(centroids))])
         if np.allclose(moved, centroids, rtol=0, atol=1e-13):
             return labels, moved
@@ -119,7 +119,7 @@ def test_as_a_serial_reference_from_the_same_start() -> None:
     [start] = first_centroids(points, 4, 1, 3, ONE_PROCESS)
     labels, centroids = serial_reference(points, start)
     found = cluster(points, 4, starts=1, seed=3, tolerance=0.0)
-    order = [int(np.abs(centroids - each).sum(axis=1).argmin()) for each in found.centroids]
+    order = [int(np.abs(centroids - centroid).sum(axis=1).argmin()) for centroid in found.centroids]
     assert sorted(order) == [0, 1, 2, 3]
     np.testing.assert_array_equal(np.array(order)[found.labels], labels)
     np.testing.assert_allclose(found.centroids, centroids[order], atol=1e-12)
@@ -133,8 +133,8 @@ def assert_same(one: Clustering, parts: list[Clustering]) -> None:
         np.testing.assert_array_equal(each.sizes, one.sizes)
         assert each.inertia == pytest.approx(one.inertia, rel=1e-12)
         assert each.silhouette == pytest.approx(one.silhouette, rel=1e-12)
-    np.testing.assert_array_equal(np.concatenate([each.labels for each in parts]), one.labels)
-    distances = np.concatenate([each.distances for each in parts])
+    np.testing.assert_array_equal(np.concatenate([part.labels for part in parts]), one.labels)
+    distances = np.concatenate([part.distances for part in parts])
     np.testing.assert_allclose(distances, one.distances, rtol=1e-10)
 
 

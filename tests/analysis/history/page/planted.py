@@ -32,7 +32,7 @@ def series_of(
         smaller_is_better=True,
         times=(first + nights) * 86400.0 + 3600.0,
         values=values,
-        commits=tuple(f"Albany {each['Albany']}, Trilinos t000" for each in parts),
+        commits=tuple(f"Albany {part['Albany']}, Trilinos t000" for part in parts),
         commit_parts=parts,
         spread=None,
     )

@@ -173,7 +173,7 @@ def test_pointing_tells_nights_and_changes(
     )
     assert numbers is not None
     expected = (100 * change.effect, low, high)
-    assert [float(each) for each in numbers.groups()] == pytest.approx(expected, rel=6e-3)
+    assert [float(group) for group in numbers.groups()] == pytest.approx(expected, rel=6e-3)
     assert told.endswith("commits to inspect: Albany a112..a113, Trilinos t000")
     browser.point(5, 5)
     assert text(browser, "#series-chart .hover").startswith("Point at a night")

@@ -89,8 +89,8 @@ def test_a_value_beyond_its_reference_counts_and_cut_lines_do_not(tmp_path: Path
     history = read_history(path)
     found = by_name(history)[("blake:cpu", "stream %size=1 [gnu]", "took")]
     assert found.values.tolist() == [2.5]
-    assert [each.reason for each in history.failures] == ["took is NaN"]
-    assert any("line 4: 2 fields" in each for each in history.warnings)
+    assert [failure.reason for failure in history.failures] == ["took is NaN"]
+    assert any("line 4: 2 fields" in warning for warning in history.warnings)
 
 
 def test_a_report_of_reframe_says_what_its_log_says(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_ramble(tmp_path: Path) -> None:
     }
     assert found[("amg.problem1.n4", "Total Time")].values.tolist() == [12.5]
     assert not found[("amg.problem1.n4", "Figure of Merit (setup)")].smaller_is_better
-    assert [(each.case, each.reason) for each in history.failures] == [
+    assert [(failure.case, failure.reason) for failure in history.failures] == [
         ("amg.problem1.n8", "FAILED")
     ]
 
@@ -177,7 +177,7 @@ def test_catch(tmp_path: Path) -> None:
     assert series.values.tolist() == [pytest.approx(1.5e-6)]
     assert series.spread is not None
     assert series.spread[0] == pytest.approx(1e-8)
-    assert [each.reason for each in history.failures] == ["out of time"]
+    assert [failure.reason for failure in history.failures] == ["out of time"]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_osu_and_imb_over_bytes_and_ranks(tmp_path: Path) -> None:
     latency = found[("OSU MPI Allreduce Latency Test", "Avg Latency")]
     assert latency.unit == "us"
     assert latency.values.ravel().tolist() == [1.2, 1.3]
-    assert any("0 bytes" in each for each in one.warnings)
+    assert any("0 bytes" in warning for warning in one.warnings)
     assert read_experiment(tmp_path).parameters == ("ranks", "bytes")
     path = tmp_path / "imb"
     path.write_text(IMB_TEXT)

@@ -69,7 +69,7 @@ def test_failed_runs_are_no_zeros(tmp_path: Path) -> None:
     write_night(tmp_path, 20210126, {}, start=None)
     history = read_history(tmp_path)
     assert all(len(each.values) == 1 for each in history.series)
-    assert [(each.time, each.case, each.reason) for each in history.failures] == [
+    assert [(failure.time, failure.case, failure.reason) for failure in history.failures] == [
         (BEGUN_S + 86400, CASE, "did not pass"),
         (datetime(2021, 1, 26, tzinfo=UTC).timestamp(), CASE, "no timers"),
     ]
@@ -211,7 +211,7 @@ def test_google_benchmarks_that_failed(tmp_path: Path) -> None:
     skipped = repetition("later", 0.0, 0.0, skipped=True, skip_message="not here")
     odd = repetition("odd", 0.0, 2.0)
     history = read(tmp_path, google(NIGHT, bad, skipped, odd))
-    assert [(each.case, each.reason) for each in history.failures] == [
+    assert [(failure.case, failure.reason) for failure in history.failures] == [
         ("sums: bad", "no luck"),
         ("sums: later", "not here"),
     ]
@@ -253,7 +253,7 @@ def test_pytest_benchmark_with_little_in_it(tmp_path: Path) -> None:
     (series,) = history.series
     assert series.values.tolist() == [2.0, 2.5]
     assert series.spread == pytest.approx([1.09216 * 3 / 2, 3 / 2])
-    assert {each.reason for each in history.failures} == {"no statistics"}
+    assert {failure.reason for failure in history.failures} == {"no statistics"}
 
 
 def test_hyperfine(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_hyperfine_2(tmp_path: Path) -> None:
     assert (time.name.case, time.unit, memory.unit) == ("nap", "s", "bytes")
     assert (time.times.tolist(), time.values.tolist()) == ([NIGHT_S], [1.0])
     assert memory.values.tolist() == [4096.0]
-    assert [(each.case, each.reason) for each in history.failures] == [
+    assert [(failure.case, failure.reason) for failure in history.failures] == [
         ("bad", "ended with status 1")
     ]
     assert history.warnings == ()
@@ -309,7 +309,7 @@ def test_hyperfine_2(tmp_path: Path) -> None:
 
 def test_hyperfine_runs_that_failed(tmp_path: Path) -> None:
     history = read(tmp_path, hyperfine(0.1, 0.1, codes=[0, None]), name="nap-20210124")
-    assert [each.reason for each in history.failures] == ["was killed"]
+    assert [failure.reason for failure in history.failures] == ["was killed"]
     assert history.series == ()
 
 
@@ -457,7 +457,7 @@ def test_what_failed_and_what_was_skipped(tmp_path: Path) -> None:
     write_asv(tmp_path, results=results)
     history = read_history(tmp_path)
     environment = " [virtualenv-py3.11]"
-    assert {each.case.removesuffix(environment) for each in history.failures} == {
+    assert {failure.case.removesuffix(environment) for failure in history.failures} == {
         *("b.time_bad", "b.time_some(2)", "b.time_all(1)", "b.time_all(2)"),
     }
     assert {key[1].removesuffix(environment): s.unit for key, s in by_name(history).items()} == {
@@ -510,7 +510,7 @@ def test_numbers_that_are_not_finite_are_the_failure_of_their_benchmark(
     path = tmp_path / "night.json"
     path.write_text(document)
     history = read_history(path)
-    failures = {each.case: each.reason.partition(" is ")[0] for each in history.failures}
+    failures = {failure.case: failure.reason.partition(" is ")[0] for failure in history.failures}
     assert failures == {"sums: bad": "real_time", "sums: rate": "per_second"}
     found = {key[1:]: series.values.item() for key, series in by_name(history).items()}
     assert found == {
@@ -551,7 +551,7 @@ def test_results_without_a_name_are_left_out_and_no_others(tmp_path: Path, kind:
     path.write_text(json.dumps(document))
     history = read_history(path)
     assert {each.name.case.removeprefix("sums: ") for each in history.series} == {name}
-    assert any(each.endswith("is left out.") for each in history.warnings)
+    assert any(warning.endswith("is left out.") for warning in history.warnings)
 
 
 def test_metrics_of_one_name_and_several_units_are_several_series(tmp_path: Path) -> None:
@@ -577,4 +577,4 @@ def test_numbers_that_name_a_run_are_no_timers(tmp_path: Path) -> None:
         write_night(tmp_path, 20210124 + at, timers=timers)
     history = read_history(tmp_path)
     assert [each.name.timer for each in history.series] == ["Total"]
-    assert sum("not a measurement" in each for each in history.warnings) == 2
+    assert sum("not a measurement" in warning for warning in history.warnings) == 2

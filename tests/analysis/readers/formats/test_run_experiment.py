@@ -172,7 +172,7 @@ def test_a_copy_of_a_run_is_no_repetition(tmp_path: Path, study: Study) -> None:
     (series,) = experiment.series
     assert series.values.shape == (2, 2)
     assert not np.isnan(series.values).any()
-    assert sum("a copy counts once" in each for each in experiment.warnings) == 2
+    assert sum("a copy counts once" in warning for warning in experiment.warnings) == 2
     assert len(findings_in([tmp_path])) == len(findings_in(sorted(tmp_path.glob("laplacian*"))))
 
 

@@ -292,7 +292,9 @@ def test_runs_that_did_not_pass(tmp_path: Path) -> None:
     text = "time,passed,solve\n2025-01-01,true,1\n2025-01-02,False,2\n2025-01-03,,3\n"
     history = read_history(write_table(tmp_path, text))
     assert history.series[0].values.tolist() == [1, 3]
-    assert [(each.case, each.time) for each in history.failures] == [("local", JANUARY_S + 86400)]
+    assert [(failure.case, failure.time) for failure in history.failures] == [
+        ("local", JANUARY_S + 86400)
+    ]
 
 
 def test_a_file_a_night_is_one_case(tmp_path: Path) -> None:
@@ -361,7 +363,10 @@ def test_a_row_without_a_name_is_left_out(tmp_path: Path) -> None:
     text = "date,case,metric,value\n2025-01-01,a,t,1\n2025-01-02,,t,2\n2025-01-03,a,,3\n"
     history = read_history(write_table(tmp_path, text))
     assert [each.values.tolist() for each in history.series] == [[1.0]]
-    assert [each.endswith("The row is left out.") for each in history.warnings] == [True, True]
+    assert [warning.endswith("The row is left out.") for warning in history.warnings] == [
+        True,
+        True,
+    ]
 
 
 LABELS = {
@@ -396,4 +401,4 @@ def test_numbers_that_name_or_date_a_run_are_no_metrics(
     table = "\n".join([f"date,solve,{name}", *rows]) + "\n"
     history = read_history(write_table(tmp_path, table))
     assert {each.name.timer for each in history.series} == {"solve", *([name] if is_metric else [])}
-    assert any("not a measurement" in each for each in history.warnings) is not is_metric
+    assert any("not a measurement" in warning for warning in history.warnings) is not is_metric

@@ -52,7 +52,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found_in(history: History) -> tuple[set[str], dict[str, str]]:
     return (
         {series.name.case for series in history.series},
-        {each.case: each.reason for each in history.failures},
+        {failure.case: failure.reason for failure in history.failures},
     )
 
 
@@ -87,7 +87,7 @@ TEST = """<Test Status="{status}"><Name>{name}</Name><Path>{path}</Path><Results
 
 def dashboard(*tests: dict[str, str]) -> str:
     usual = {"status": "passed", "path": ".", "time": "0.5", "said": "Completed"}
-    return DASHBOARD.format(tests="".join(TEST.format(**(usual | each)) for each in tests))
+    return DASHBOARD.format(tests="".join(TEST.format(**(usual | test)) for test in tests))
 
 
 def write(folder: Path, text: str, name: str = "results.xml") -> Path:
@@ -112,9 +112,9 @@ def test_a_dashboard_without_ctest(tmp_path: Path) -> None:
         ("./a/same", "time"): [1.5],
         ("./b/same", "time"): [2.5],
     }
-    assert [each.case for each in history.failures] == ["broken"]
+    assert [failure.case for failure in history.failures] == ["broken"]
     assert history.series[0].times.tolist() == [1795328831.0]
-    assert any("'Speed' is left out" in each for each in history.warnings)
+    assert any("'Speed' is left out" in warning for warning in history.warnings)
 
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
@@ -161,7 +161,7 @@ def test_junit_of_many_tools(
     assert found.name == "tests"
     history = read_history(path)
     assert {each.name.case: each.values[0] for each in history.series} == series
-    assert {each.case for each in history.failures} == failed
+    assert {failure.case for failure in history.failures} == failed
     assert {each.name.timer for each in history.series} == {"time"}
 
 
@@ -271,7 +271,7 @@ def test_a_comma_that_may_mean_either_is_read_as_the_other_nights_say(
         return
     history = read_history(tmp_path)
     assert history.series[0].values.tolist() == pytest.approx(values)
-    assert any(said in each for each in history.warnings)
+    assert any(said in warning for warning in history.warnings)
 
 
 NAMELESS = (
@@ -286,12 +286,12 @@ NAMELESS = (
 def test_one_bad_test_does_not_cost_the_night(tmp_path: Path, text: str) -> None:
     history = read_history(write(tmp_path, text))
     assert history.series == ()
-    assert [each.case.rpartition(".")[2] for each in history.failures] == ["bad"]
-    assert sum(each.endswith("The test is left out.") for each in history.warnings) == 1
+    assert [failure.case.rpartition(".")[2] for failure in history.failures] == ["bad"]
+    assert sum(warning.endswith("The test is left out.") for warning in history.warnings) == 1
 
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf"])
 def test_a_time_that_is_not_finite_is_a_failed_run(tmp_path: Path, value: str) -> None:
     history = read_history(write(tmp_path, suite_of("0.5", value)))
     assert [each.name.case for each in history.series] == ["t0"]
-    assert [each.case for each in history.failures] == ["t1"]
+    assert [failure.case for failure in history.failures] == ["t1"]

@@ -22,16 +22,16 @@ def faces_of_pairs(cells: list[Square], finest: int) -> dict[str, set[tuple[Squa
     i, j, level = np.array(cells, np.int64).T
     size = 1 << (finest - level)
     x, y = i * size, j * size
-    found = {}
+    faces = {}
     for name, along, across in (("x", x, y), ("y", y, x)):
         touching = (along + size)[:, None] == along[None, :]
         overlap = np.minimum.outer(across + size, across + size)
         overlap = overlap - np.maximum.outer(across, across)
         pairs = np.argwhere(touching & (overlap > 0))
-        found[name] = {
+        faces[name] = {
             (cells[a], cells[b], int(max(level[a], level[b]))) for a, b in pairs.tolist()
         }
-    return found
+    return faces
 
 
 def walls_of(cells: list[Square], base: tuple[int, int]) -> set[tuple[Square, int]]:

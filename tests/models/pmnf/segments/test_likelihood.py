@@ -182,10 +182,10 @@ def test_a_lone_series_is_judged_under_both_kinds_of_noise() -> None:
     truth = inside(random, LINE, 100)
     for kind in (NoiseKind.ADDITIVE, NoiseKind.MULTIPLICATIVE):
         values = measured(random, truth, noise=0.1, kind=kind)
-        alone = [detect_segments(LINE, each[:, 0]).segmented[0] for each in values]
+        alone = [detect_segments(LINE, value[:, 0]).segmented[0] for value in values]
         assert sum(alone) <= 4
     values = measured(random, two_functions(random, LINE, 50, first=5), noise=0.02)
-    assert sum(bool(detect_segments(LINE, each[:, 0]).segmented[0]) for each in values) > 40
+    assert sum(bool(detect_segments(LINE, value[:, 0]).segmented[0]) for value in values) > 40
 
 
 def test_three_behaviours_have_two_changes() -> None:

@@ -105,11 +105,11 @@ def test_too_few_and_missing_points() -> None:
 def test_both_sides_have_the_point_that_is_common_to_them() -> None:
     values = np.where(POINTS < 6, POINTS**2, 30.0 + POINTS)
     found = fit_segments(POINTS, values, method="paper", space="extrap")[0]
-    assert [(each.low, each.high, each.points) for each in found.segments] == [
+    assert [(segment.low, segment.high, segment.points) for segment in found.segments] == [
         (1.0, 6.0, 6),
         (6.0, 10.0, 5),
     ]
-    models = [each.model.expression() for each in found.segments if each.model]
+    models = [segment.model.expression() for segment in found.segments if segment.model]
     assert models == ["1 * p^2", "30 + 1 * p"]
     assert found.whole.expression() == "1.649 + 3.971 * log2(p)^2"  # as Extra-P and the paper
     assert found.advice() == ""

@@ -244,3 +244,21 @@ def test_logarithms_of_widths_below_one_are_no_terms() -> None:
     models = fit_parameters(points, values)
     logs = [term.exponents[1][1] for k in range(len(models)) for term in models[k].form.terms]
     assert set(logs) == {0}
+
+
+@pytest.mark.parametrize("kind", list(NoiseKind))
+def test_points_that_alone_fix_a_coefficient_do_not_tell_the_noise(kind: NoiseKind) -> None:
+    """40 kernels on two lines. The plain likelihood takes root noise for additive noise."""
+    random = np.random.default_rng(500)
+    points = cross(*AXES[:2])
+    values = [
+        measured(
+            random,
+            balanced(random, draw(random, family, 10), points)(points),
+            noise=0.05,
+            kind=kind,
+        )[..., 0]
+        for family in FAMILIES
+    ]
+    noise = fit_parameters(points, np.concatenate(values)).observations.noise
+    assert noise.kind is kind or not noise.known
