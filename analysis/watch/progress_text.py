@@ -75,9 +75,9 @@ def share_words(shares: Mapping[str, float]) -> str:
 
 def hindmost_words(history: FeedHistory) -> str:
     """Return the rank that had most work far longer than any other; empty if none did."""
-    first, *others = history.hindmost(2) or [None]
-    if first is None or history.head.ranks == 1 or history.taken < MIN_FRAMES:
+    if history.head.ranks == 1 or history.taken < MIN_FRAMES:
         return ""
+    first, *others = history.hindmost(2)
     if any(first.share < CLEARLY * each.share for each in others):
         return ""
     return (
