@@ -171,7 +171,7 @@ class OwnRecording(ABC):
                 )
             return
         try:
-            self._tell_unwritten(self._communicator.allgather(failure))
+            self._warn_unwritten(self._communicator.allgather(failure))
             why_nothing = self._write()
             self._remove()
             if why_nothing:
@@ -179,7 +179,7 @@ class OwnRecording(ABC):
         finally:
             self._free()
 
-    def _tell_unwritten(self, failures: Sequence[int]) -> None:
+    def _warn_unwritten(self, failures: Sequence[int]) -> None:
         """Say on rank 0 which ranks could not write all records, from the errors of all ranks."""
         ranks = [rank for rank, failure in enumerate(failures) if failure]
         if ranks and self._communicator.rank == 0:

@@ -37,7 +37,7 @@ LAWS = {
     "fixed": Law.FIXED,
     "periodic": Law.TIMED,
 }
-MOST_RANGES = 64
+MAX_RANGES = 64
 """Ranges of ranks that the recorder in C stores."""
 MAX_SAMPLES = 10_000
 """A second of a thread."""
@@ -167,8 +167,8 @@ def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
             f"{OPTION} injects noise into iterations, and --iterate-at {FIND} finds these after "
             "the program has ended. Name the call at which they end: --iterate-at MPI_Allreduce."
         )
-    if len(law.ranks) > MOST_RANGES:
-        raise UsageError(f"{OPTION} {inject}: at most {MOST_RANGES} ranges of ranks.")
+    if len(law.ranks) > MAX_RANGES:
+        raise UsageError(f"{OPTION} {inject}: at most {MAX_RANGES} ranges of ranks.")
     mine = assigned_rank()
     if mine.launcher:
         law.check_ranks(mine.size)

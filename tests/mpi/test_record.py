@@ -138,6 +138,15 @@ def test_samples_of_a_loop_name_its_functions(listened: Path, file: str) -> None
     assert RunSamples.of(hindmost.open(listened / "phases.h5")) is None
 
 
+@pytest.mark.mpi
+def test_a_program_that_records_itself_can_be_attached(ranks: Ranks, tmp_path: Path) -> None:
+    """What looks for its loop leaves it to the program."""
+    (tmp_path / "own.py").write_text(LOOP)
+    done = ranks(2, "attach", "--out", "runs", "--sample", "--", sys.executable, "own.py", "listen")
+    assert done.returncode == 0, done.stderr
+    assert hindmost.open(tmp_path / "mine.h5").durations.shape == (ITERATIONS, 2)
+
+
 def test_samples_need_mpi(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="attach --sample"):
         hindmost.record(tmp_path / "alone.h5", sample=True).__enter__()
