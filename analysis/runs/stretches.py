@@ -265,7 +265,8 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
 
 def passes_in(run: Run) -> int:
     """Return the passes of a run's loop: several an iteration where these are summed together."""
-    return run.bodies * (run.header.spec.get("attached") or {}).get("summed", {}).get("unit", 1)
+    unit = (run.header.spec.get("attached") or {}).get("summed", {}).get("unit", 1)
+    return run.bodies * int(unit)
 
 
 def recurring_in(
