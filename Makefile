@@ -21,7 +21,7 @@
 #   make bench-always-on   faults of a recorder that is in every job: does the program change (1,000 tries, 10 min)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-bounded     conclusions from all calls and from those that a budget keeps, of 20 programs (5 min)
-#   make bench-sampling    put more work into a function: does --sample name it and its line, and nothing where there is none (5 min)
+#   make bench-sampling    samples of a function with more work, drawn and of real runs: is it named, and none where there is none (20 min, idle)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)

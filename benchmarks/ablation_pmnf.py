@@ -115,7 +115,7 @@ MECHANISMS = (
                 "segments.likelihood:thresholds",
                 of_one_number,
             ),
-            ("parts of long stretches", "segments.likelihood:LEAST_WINDOWED", lambda _: NEVER),
+            ("parts of long stretches", "segments.likelihood:MIN_WINDOWED", lambda _: NEVER),
             (
                 "noise as repetitions tell it",
                 "observations:standard_errors",
@@ -147,7 +147,7 @@ MECHANISMS = (
     *(
         Mechanism(part=FITS, name=name, at=at, off=off)
         for name, at, off in (
-            ("noise: kernels together", "noise:LEAST_POOLED", lambda _: NEVER),
+            ("noise: kernels together", "noise:MIN_POOLED", lambda _: NEVER),
             ("noise: repetitions", "observations:from_repetitions", lambda _: lambda _: None),
             ("noise: root, of kernels", "observations:from_kernels", never_root),
             ("lone values", "lone_values:LONE", lambda _: NEVER),
@@ -160,9 +160,9 @@ MECHANISMS = (
     *(
         Mechanism(part=SEVERAL, name=name, at=at, off=off)
         for name, at, off in (
-            ("other exponents", "several.search:MOST_STEPS", lambda _: 0),
-            ("average over hypotheses", "predictive:LEAST_SHARE", lambda _: 0.999),
-            ("widened as outermost points need", "several.held_out:LEAST_LEFT", lambda _: NEVER),
+            ("other exponents", "several.search:MAX_STEPS", lambda _: 0),
+            ("average over hypotheses", "predictive:MIN_SHARE", lambda _: 0.999),
+            ("widened as outermost points need", "several.held_out:MIN_LEFT", lambda _: NEVER),
         )
     ),
 )

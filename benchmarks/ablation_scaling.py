@@ -183,12 +183,12 @@ def programs_of(pools: Sequence[Pool]) -> NDArray[np.str_]:
 
 def widths_of_others(outcome: Outcome, programs: NDArray[np.str_]) -> NDArray[np.float64]:
     """Return the widths of intervals, (2, series), learnt from all other programs."""
-    found = np.empty((2, outcome.errors.size))
+    widths = np.empty((2, outcome.errors.size))
     for program in np.unique(programs):
         own = programs == program
         learnt = learn_widths(outcome, programs, [program])
-        found[:, own] = np.exp(learnt @ outcome.features[own].T)
-    return found
+        widths[:, own] = np.exp(learnt @ outcome.features[own].T)
+    return widths
 
 
 def learn_widths(

@@ -35,7 +35,7 @@ from hindmost.harness.stack import current_stack
 SOURCES = Path(__file__).with_name("peers")
 SECONDS = 25.0
 """For each case."""
-LEAST_PAIRS = 4
+MIN_PAIRS = 4
 UNKNOWNS, ITERATIONS, SOLVES = 1000, 1500, 8
 """Of a rank; of a solve; of a process."""
 LOOPS, CALLS, ROUNDS = 5000, 10, 12
@@ -188,7 +188,7 @@ def measure(case: Case, folder: Path, seconds: float, costs_ns: tuple[float, flo
     bare: list[float] = []
     per_unit = 1e9 / case.units
     deadline = time.monotonic() + seconds
-    while len(bare) < LEAST_PAIRS or time.monotonic() < deadline:
+    while len(bare) < MIN_PAIRS or time.monotonic() < deadline:
         # The first two solves of a process touch memory for the first time.
         if len(bare) % 2:
             own = run(case, {})[2:]

@@ -7,7 +7,7 @@ of a program have the same times to the nanosecond: once all of its calls, once 
 of 1 MiB a rank keeps. Of each of the `PROGRAMS` a line says what `show` and `whatif` conclude from
 either: the rank, the calls at both ends of the stretch, its share of the time, iterations that
 come back longer, growth, and what equal work would save. They agree where the words are the same
-and the shares and gains differ by less than `MOST_APART`.
+and the shares and gains differ by less than `MAX_APART`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BIN = Path(sys.executable).parent
 SOURCE = PEERS / "virtual_time.c"
 STEPS, RANKS, SEED = 24_000, 2, 31
 MEMORY = "2MiB"
-MOST_APART = 0.02
+MAX_APART = 0.02
 """Of the run's time."""
 PROGRAMS = (
     *((layout, "none", 0, 0.0) for layout in ("halo", "waitall", "rooted", "sweep")),
@@ -86,7 +86,7 @@ class Conclusions:
         if self.words != other.words:
             return False
         pairs = zip(self.parts, other.parts, strict=True)
-        return all(abs(one - two) < MOST_APART for one, two in pairs)
+        return all(abs(one - two) < MAX_APART for one, two in pairs)
 
     def __str__(self) -> str:
         """Write them on a line."""

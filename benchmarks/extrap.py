@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_SETS = 60
+MAX_SETS = 60
 """Data sets that are sent; Extra-P takes 10 to 60 ms for each."""
 
 
@@ -57,4 +57,4 @@ def add_peer(options: argparse.ArgumentParser) -> None:
 
 def some(count: int) -> slice:
     """Choose the sets that are sent, evenly."""
-    return slice(None, None, max(-(-count // MOST_SETS), 1))
+    return slice(None, None, max(-(-count // MAX_SETS), 1))

@@ -117,7 +117,7 @@ class Regression:
                 session = replace(session, machine=self.host)
         else:
             more_s, before = self.more * STEP_S, f"{CALLS[self.stretch]} in main"
-            name = next(each for each in known.stretches if f"and {before}" in each)
+            name = next(stretch for stretch in known.stretches if f"and {before}" in stretch)
             stretch = known.stretches[name]
             alone = self.rank >= 0
             values[SOLVE] += STEPS * more_s
@@ -172,10 +172,10 @@ def explained(nights: list[CaseResult]) -> list[Cause]:
     gathering.add(nights)
     groups = group_changes(judge_history(gathering.history("nights")))
     findings = [
-        each
+        finding
         for group in groups
-        for each in group.findings
-        if abs(each.change.index - BEFORE) <= NEAR
+        for finding in group.findings
+        if abs(finding.change.index - BEFORE) <= NEAR
     ]
     found = most_costly(findings)
     first = [found] if found is not None else []
@@ -218,7 +218,7 @@ def main(folder: Path, seed: int) -> None:
         text = "no change" if cause is None else cause.text
         good = cause is not None and cause.kind == what.kind
         good = good and all(name in text for name in what.names)
-        in_vain = what.kind not in CODE and any(each.kind in CODE for each in causes)
+        in_vain = what.kind not in CODE and any(cause.kind in CODE for cause in causes)
         right[str(what.kind)] += good
         blamed += in_vain
         verdict = "right" if good else "BLAMED" if in_vain else "wrong"

@@ -33,6 +33,7 @@ from hindmost.analysis.runs.sampled import RunSamples, contexts_in, processor_ti
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.show.facts import UnequalThreads, UnequalWork
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.samples import SampleKind
 from hindmost.harness.stack import current_stack
 from hindmost.models.ranks.attribution import Attribution, Sampled, attribute
 from hindmost.models.ranks.extrema import COSTS
@@ -150,10 +151,11 @@ def recorded(program: Path, folder: Path, *words: object) -> Run:
 
 
 def steps_for(program: Path, folder: Path, samples: int) -> int:
-    """Return the steps in which a rank has a number of samples."""
+    """Return the steps in which a rank has a number of samples of work."""
     steps = 300
     run = recorded(program, folder, steps, 1, "plain")
-    seen = int(run.variable("sample_count").sum()) / run.header.ranks
+    of_work = run.variable("sample_kind") == SampleKind.WORK
+    seen = int(run.variable("sample_count")[of_work].sum()) / run.header.ranks
     return max(round(samples * steps / seen), 20)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.extrap import MOST_SETS, Peer, add_peer, some
+from benchmarks.extrap import MAX_SETS, Peer, add_peer, some
 from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
@@ -172,10 +172,10 @@ def speed(random: np.random.Generator, peer: Peer) -> None:
         began = time.process_time()
         task(values)
         rate = len(values) / (time.process_time() - began)
-        answer = peer(points, values[:MOST_SETS], segmented=segmented)
+        answer = peer(points, values[:MAX_SETS], segmented=segmented)
         beside = ""
         if answer:
-            theirs = MOST_SETS / answer["cpu_s"]
+            theirs = MAX_SETS / answer["cpu_s"]
             beside = f"   Extra-P {theirs:6.0f}   ratio {rate / theirs:7.0f}"
         say(f"  {word:26} {rate:9,.0f}{beside}")
 

@@ -37,7 +37,7 @@ from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.scaling.study import study_scaling
 
 METHODS = ("hindmost", "its models", "power law of 2", "power law of 3")
-LEAST_KNOWN = 5
+MIN_KNOWN = 5
 """Points of a series that are left to learn from."""
 NOTHING = -20.0
 """Logarithm of a prediction that is not above 0, over the measured value."""
@@ -78,7 +78,7 @@ def predict_left_out(series: list[RealSeries], dropped: int) -> Iterator[Predict
     """
     groups: dict[tuple[str, float], list[RealSeries]] = defaultdict(list)
     for each in series:
-        if each.points.size >= LEAST_KNOWN + dropped:
+        if each.points.size >= MIN_KNOWN + dropped:
             groups[each.experiment, float(each.points[-1])].append(each)
     for (name, at), members in groups.items():
         experiment = Experiment(

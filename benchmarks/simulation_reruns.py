@@ -103,11 +103,11 @@ def on_ranks(ranks: int, *words: object, environment: Mapping[str, str] | None =
 
 def runs_of(folder: Path) -> Found:
     """Return what was recorded."""
-    found: Found = {}
+    runs: Found = {}
     for case in sorted(path for path in folder.iterdir() if path.is_dir()):  # not the machine file
         for run in find_runs([case]):
-            found.setdefault((case.name, run.header.ranks, run.header.solver), []).append(run)
-    return found
+            runs.setdefault((case.name, run.header.ranks, run.header.solver), []).append(run)
+    return runs
 
 
 def replayed(runs: list[Run], named: list[Named]) -> list[float]:

@@ -54,7 +54,7 @@ TRIALS, ON_RANKS, SEED = 10_000, 300, 42
 SECONDS = (0.0, 0.05)
 """When a signal comes, after the first iteration."""
 LIMIT_S = 60.0
-LEAST_ITERATIONS = 2
+MIN_ITERATIONS = 2
 """Of each rank before the signal: one mark is no iteration."""
 
 
@@ -204,7 +204,7 @@ def trial_on_ranks(programs: Sequence[Path], folder: Path, chance: random.Random
             if file.exists() and file.stat().st_size == SHARED.size
         ]
 
-    while len(counted()) < RANKS or min(done for _, done in counted()) < LEAST_ITERATIONS:
+    while len(counted()) < RANKS or min(done for _, done in counted()) < MIN_ITERATIONS:
         if time.monotonic() > deadline:
             process.kill()
             return ["it did not start"]

@@ -41,6 +41,8 @@ class LoopRecorder(OwnRecording):
         The loop's name: the workload of the file. None for `place` on rank 0.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs with other values are not repeats of this one.
+    sample : int, bool or None
+        See `OwnRecording`.
     place : str
         Where the loop is in the source.
     """
@@ -53,11 +55,12 @@ class LoopRecorder(OwnRecording):
         communicator: Any,
         name: str | None,
         parameters: Mapping[str, Any] | None = None,
+        sample: int | None = None,
         *,
         place: str = "loop",
     ) -> None:
         title = place if name is None else checked_name("name", name)
-        super().__init__(path, title, parameters)
+        super().__init__(path, title, parameters, sample)
         self._given, self._named = communicator, name is not None
         self._started = self._finished = 0
         self._inside = False
@@ -77,14 +80,14 @@ class LoopRecorder(OwnRecording):
         self._inside = True
         number = self._started
         self._started += 1
-        self._marks.mark(BEGUN, number)
+        self._marks.mark(BEGUN, number, 0)
         try:
             yield
         except BaseException as error:  # an iteration that raised is not recorded
             self._marks.mark(FAILED, number, self._marks.error(type(error).__name__))
             self._inside, self._open_phase = False, None
             raise
-        self._marks.mark(FINISHED, number)
+        self._marks.mark(FINISHED, number, 0)
         self._finished += 1
         self._inside = False
 
@@ -113,12 +116,12 @@ class LoopRecorder(OwnRecording):
         if number < 0:
             raise UsageError(f"The phase '{name}' is one too many; name {MAX_PHASES} at most.")
         self._open_phase = name
-        self._marks.mark(FIRST_PHASE + 2 * number, 0)
+        self._marks.mark(FIRST_PHASE + 2 * number, 0, 0)
         try:
             yield
         finally:
             self._open_phase = None
-        self._marks.mark(FIRST_PHASE + 2 * number + 1, 0)
+        self._marks.mark(FIRST_PHASE + 2 * number + 1, 0, 0)
 
     def _meet(self) -> Any:
         """Return a communicator of the recorder: its calls never match the loop's; collective."""
@@ -138,7 +141,7 @@ class LoopRecorder(OwnRecording):
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
         self.mpi_seen = everywhere
         if everywhere:
-            return MarksOfRecorder(self._library), {}
+            return MarksOfRecorder(self._library, settings=self._samples), {}
         if self._with_mpi and communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
         return MarksInPython(), {}

@@ -8,6 +8,7 @@ written, ``hindmost attach --convert`` makes a run file of the folder.
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
 from hindmost.harness.attach.sections import Matched, sections_of
+from hindmost.harness.attach.settings import sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile import provenance
@@ -34,6 +36,7 @@ from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, strict_json, warn
 from hindmost.printable import shell_word
 from hindmost.records import RecordError, from_document
+from hindmost.text import named_ranks
 
 Marks = MarksOfRecorder | MarksInPython
 Scalar = str | int | float | bool
@@ -50,18 +53,27 @@ class OwnRecording(ABC):
         The workload.
     parameters : dict of str to str, int, float or bool
         What was varied: runs with other values are not repeats of this one.
+    sample : int, bool or None
+        Samples a second of where the ranks spend processor time; True for as many as cost little.
     """
 
     what: str
     """As errors name it."""
 
-    def __init__(self, path: Path, name: str, parameters: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        parameters: Mapping[str, Any] | None,
+        sample: int | None = None,
+    ) -> None:
         if path.suffix != ".h5":
             raise UsageError(f"{path}: the name of a run file must end in .h5.")
         self._name = RunName(path.parent, path.stem, numbered=False)
         self._stem = path.absolute().with_suffix("")  # wherever the program goes meanwhile
         self._title = name
         self._parameters = checked_parameters(parameters or {})
+        self._samples = sample_lines(sample, f"sample={sample!r}", "True")
         self._petsc_version = ""
         self.mpi_seen = False
 
@@ -93,6 +105,12 @@ class OwnRecording(ABC):
             refuse_different(communicator, self._title, self._parameters)
             on_root(communicator, self._name.refuse_taken)
             self._marks, spec = self._prepare(communicator)
+            if self._samples and not self.mpi_seen:
+                raise UsageError(
+                    f"sample= of this {self.what} needs MPI calls that hindmost sees: call "
+                    "hindmost.listen() on all ranks before MPI is loaded, and give a communicator. "
+                    "Any program with MPI is sampled by 'hindmost attach --sample'."
+                )
             if self._parameters:
                 spec["parameters"] = self._parameters
             self._origins = on_root(
@@ -144,7 +162,7 @@ class OwnRecording(ABC):
         """Write the run file, unless the program failed on some rank; collective."""
         self._marks.stop()
         failed = first_failed(self._communicator, error)
-        self._marks.end(keeps=failed is None)
+        failure = self._marks.end(keeps=failed is None)
         if failed is not None:  # other ranks may not be here
             shutil.rmtree(self._folder, ignore_errors=True)
             if error is None:
@@ -153,12 +171,22 @@ class OwnRecording(ABC):
                 )
             return
         try:
+            self._warn_unwritten(self._communicator.allgather(failure))
             why_nothing = self._write()
             self._remove()
             if why_nothing:
                 raise UsageError(f"{why_nothing}, so there is nothing to write.")
         finally:
             self._free()
+
+    def _warn_unwritten(self, failures: Sequence[int]) -> None:
+        """Say on rank 0 which ranks could not write all records, from the errors of all ranks."""
+        ranks = [rank for rank, failure in enumerate(failures) if failure]
+        if ranks and self._communicator.rank == 0:
+            warn(
+                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
+                f"{self._folder}: {os.strerror(failures[ranks[0]])}"
+            )
 
     def _write(self) -> str:
         """Write the run file, or return why there is nothing to write; collective."""

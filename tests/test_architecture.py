@@ -89,90 +89,28 @@ def test_a_unit_of_the_recorder_includes_what_it_uses_of_units_below_it() -> Non
                 assert declared_names(RECORDER / header) & names, f"{path.name}: {header}"
 
 
-BANNED = ("MOST_", "LEAST_")
+BANNED_LIMITS = re.compile("(MOST|LEAST)_")
 """Beginnings of names of limits: they are MAX_ and MIN_."""
-NOT_YET_RENAMED = ("harness/attach", "harness/recorder", "models/pmnf", "analysis/history")
+BANNED_FUNCTIONS = re.compile("_?(look|tell)(_|$)")
+"""Beginnings of names of functions, which say what is done: query, check, print, report."""
+NOT_YET_RENAMED = ("harness/attach", "harness/runfile/disk.py")
+"""Where functions still have such names; `tell` of a file is Python's own."""
 
 
-def test_limits_have_the_field_s_names() -> None:
-    paths = [
-        path
-        for folder in ("analysis", "harness", "jobs", "models", "src")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if not path.relative_to(ROOT).as_posix().startswith(NOT_YET_RENAMED)
-    ]
-    found = [
-        f"{path.relative_to(ROOT)}: {target.id}"
-        for path in paths
-        if not any(part.is_symlink() for part in path.parents)
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id.startswith(BANNED)
-    ]
-    assert not found
-    assert len(paths) > 300
+def product_files() -> list[Path]:
+    folders = ("analysis", "harness", "jobs", "models", "src")
+    paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return [path for path in paths if not any(part.is_symlink() for part in path.parents)]
 
 
-CUTS_TEXT = {
-    *("startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix"),
-    *("split", "rsplit"),
-}
-"""Methods of a text that look for words in it; so does the module `re`."""
-READS = {
-    "analysis/watch/program.py": "names of files",
-    "analysis/watch/server.py": "requests of HTTP",
-    "analysis/history/commit_ranges.py": "hashes and addresses of git",
-    "analysis/history/page/tables.py": "names of files",
-    "analysis/history/state_file.py": "the checksum of a file",
-    "analysis/report/report.py": "the indent of a text",
-    "analysis/report/sources.py": "names of files",
-    "analysis/verbs/history.py": "a user's option",
-    "analysis/verbs/plot.py": "names of files",
-    "analysis/verbs/show_ranks.py": "the first bytes and names of files",
-    "analysis/ranks/read_tables.py": "columns of other tools",
-    "analysis/whatif/targets.py": "a user's option",
-    "analysis/whatif/balance.py": "a user's option",
-    "analysis/whatif/options.py": "a user's option",
-    "analysis/whatif/noise_sweep.py": "PETSc's names of solvers",
-    "analysis/scaling/expected_growth.py": "a user's option",
-    "analysis/scaling/formula.py": "a user's formula",
-    "analysis/scaling/study.py": "call paths of other tools",
-    "analysis/scaling/target.py": "a user's option",
-    "analysis/scaling/figures.py": "names of files",
-    "analysis/show/html_renderer.py": "links of a page, and a style sheet",
-    "analysis/show/html_charts.py": "variables of a style sheet",
-    "analysis/show/chart.py": "names of columns",
-    "analysis/runs/configuration.py": "command lines of programs",
-    "analysis/runs/over_ranks.py": "command lines of programs",
-    "analysis/runs/cores.py": "cpusets of the kernel",
-    "analysis/runs/straggler.py": "names of nodes",
-    "analysis/runs/trace_file.py": "a user's option",
-    "analysis/runs/summary.py": "versions of MPI libraries",
-    "analysis/runs/efficiency/withheld.py": "names of MPI functions",
-    "models/adaptive/predictors.py": "a user's option",
-    "models/laws/law.py": "scipy's names of shapes",
-    "models/laws/noise_law.py": "a user's option",
-    "models/compiled.py": "names of modules",
-    "models/pmnf/expression.py": "digits of a number",
-    "models/pmnf/space.py": "a user's option",
-}
-"""Files that look into texts, and whose these are: never a sentence of ours."""
-
-
-def test_no_sentence_is_parsed() -> None:
-    looks: set[str] = set()
-    paths = [path for folder in ("analysis", "models") for path in (ROOT / folder).rglob("*.py")]
+def test_names_are_those_of_the_field() -> None:
+    paths, wrong = product_files(), []
     for path in paths:
-        name = path.relative_to(ROOT).as_posix()
-        if name.startswith("analysis/readers/"):  # of files of other tools
-            continue
+        place = path.relative_to(ROOT).as_posix()
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            owner = node.func.value
-            of = owner.id if isinstance(owner, ast.Name) else ""
-            if of == "re" or (node.func.attr in CUTS_TEXT and of != "np"):
-                looks.add(name)
-    assert looks == READS.keys()
-    assert len(paths) > 200
+            if isinstance(node, ast.Name) and BANNED_LIMITS.match(node.id):
+                wrong.append(f"{place}: {node.id}")
+            elif isinstance(node, ast.FunctionDef) and not place.startswith(NOT_YET_RENAMED):
+                wrong += [f"{place}: {node.name}"] * bool(BANNED_FUNCTIONS.match(node.name))
+    assert not wrong
+    assert len(paths) > 300

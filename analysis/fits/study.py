@@ -123,7 +123,7 @@ class FittedRun(KeptFit):
     @property
     def judged(self) -> list[JudgedModel]:
         """The models, each with its error."""
-        return [JudgedModel(fitted=self, model=each) for each in self.models]
+        return [JudgedModel(fitted=self, model=model) for model in self.models]
 
     @property
     def ranked(self) -> dict[str, list[Candidate]]:
@@ -133,7 +133,7 @@ class FittedRun(KeptFit):
     @property
     def named_tests(self) -> NamedTests:
         """The tests by name."""
-        return {each.name: each for each in self.tests}  # type: ignore[return-value]
+        return {test.name: test for test in self.tests}  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +277,9 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
         why = f"a report fits up to {most:,} iterations of all ranks; run 'hindmost fit' for more"
         return nothing_fitted(run, why)
     kept = cached(run, KIND, asked(options), KeptFit, lambda: compute_fit(run, options))
-    return FittedRun(run=run, **{each.name: getattr(kept, each.name) for each in fields(KeptFit)})
+    return FittedRun(
+        run=run, **{field.name: getattr(kept, field.name) for field in fields(KeptFit)}
+    )
 
 
 def asked(options: FitOptions) -> dict[str, Any]:

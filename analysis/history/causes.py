@@ -107,8 +107,8 @@ class Sides:
     def __init__(self, study: HistoryStudy, judged: JudgedSeries, change: Finding) -> None:
         series, steps = judged.series, judged.detection.changes
         first, last = change.interval
-        begin = max((each.index for each in steps if each.index < first), default=0)
-        end = min((each.index for each in steps if each.index > last), default=len(series.times))
+        begin = max((step.index for step in steps if step.index < first), default=0)
+        end = min((step.index for step in steps if step.index > last), default=len(series.times))
         # Certainly before, and certainly after.
         out = {at for run in judged.detection.outliers for at in range(run.start, run.stop)}
         out -= set(range(change.index, end)) if change.index in out else set()  # a jump
@@ -208,11 +208,11 @@ def cause_of(study: HistoryStudy, judged: JudgedSeries, change: Finding) -> Caus
     if leading is not None:
         kind = leading.kind if kind == CauseKind.UNKNOWN else kind
         words += [
-            f"{of_effect(each.share, effect)} is {each.subject}"
+            f"{of_effect(part.share, effect)} is {part.subject}"
             if whole
-            else f"it is {each.subject}"
-            for each in parts[:3]
-            if each.share >= SAID
+            else f"it is {part.subject}"
+            for part in parts[:3]
+            if part.share >= SAID
         ]
     if not words:
         if not whole:
@@ -274,13 +274,13 @@ def iterations(sides: Sides, timer: str) -> tuple[int, int, float] | None:
         return None
     old, new = sides.values(timer)
     whole = float(new.mean() - old.mean())
-    before, after = (int(np.median(each)) for each in counts)
+    before, after = (int(np.median(count)) for count in counts)
     return before, after, float(old.mean() * (after / before - 1.0)) / whole
 
 
 def stretches(sides: Sides) -> list[str]:
     """Return the timers of the stretches' longest work that are known on both sides."""
-    return [timer for timer in sides.stretches if all(each.size for each in sides.values(timer))]
+    return [timer for timer in sides.stretches if all(side.size for side in sides.values(timer))]
 
 
 def one_factor(sides: Sides) -> float | None:
@@ -309,7 +309,7 @@ def parts_that_changed(sides: Sides) -> list[Cause]:
     """Return the parts of an iteration that changed with the total, the largest share first."""
     counts = [np.array([each.iterations for each in side]) for side in (sides.old, sides.new)]
     old, new = sides.values(SOLVE)
-    if not all(each.all() for each in counts) or counts[0].size != old.size:
+    if not all(count.all() for count in counts) or counts[0].size != old.size:
         return []
     if counts[1].size != new.size:
         return []

@@ -137,7 +137,7 @@ class ChangeGroup:
     def commits(self) -> str:
         """The commits to inspect, shortened: the leading change's, and whether others differ."""
         leading = self.full_commits
-        ranges = {full_commits(each) for each in self.findings} | {leading}
+        ranges = {full_commits(finding) for finding in self.findings} | {leading}
         if not leading or len(ranges) == 1:
             return short_commit(leading)
         return f"{short_commit(leading)} (the narrowest of {len(ranges)} ranges)"
@@ -191,7 +191,7 @@ def grouped(study: HistoryStudy, findings: Sequence[NightChange]) -> tuple[Chang
     while left:
         leading = left[0]
         members = [each for each in left if each is leading or belongs(each, leading)]
-        taken = {id(each) for each in members}
+        taken = {id(member) for member in members}
         left = [each for each in left if id(each) not in taken]
         findings = [
             finding

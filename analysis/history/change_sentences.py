@@ -41,7 +41,8 @@ def worst_of(groups: Sequence[ChangeGroup]) -> list[tuple[ChangeGroup, list[Nigh
     everything = [finding for group in groups for finding in group.findings]
     selected = {id(finding) for finding in sorted(everything, key=weight)[:MANY]}
     chosen = [
-        (group, [each for each in group.findings if id(each) in selected]) for group in groups
+        (group, [finding for finding in group.findings if id(finding) in selected])
+        for group in groups
     ]
     return [(group, shown) for group, shown in chosen if shown]
 
@@ -135,12 +136,13 @@ def details_of(finding: NightChange) -> Iterator[str]:
 def worse_within(finding: NightChange) -> Iterator[str]:
     """Yield the parts whose verdict is worse than that of the whole."""
     own = VERDICTS.index(finding.judged.verdict_on(finding.change))
-    for each in finding.descendants():
-        badge = each.judged.verdict_on(each.change)
+    for descendant in finding.descendants():
+        badge = descendant.judged.verdict_on(descendant.change)
         if VERDICTS.index(badge) < own:
-            timer = timer_name(each.judged.series.name.timer)
-            size = f"{signed_percent(each.change.effect)}, {p_words(each.change.p_anywhere, 1)}"
-            yield f"{badge} in its part {timer}: {size}, on {each.date}"
+            timer = timer_name(descendant.judged.series.name.timer)
+            change = descendant.change
+            size = f"{signed_percent(change.effect)}, {p_words(change.p_anywhere, 1)}"
+            yield f"{badge} in its part {timer}: {size}, on {descendant.date}"
 
 
 def open_lines(study: HistoryStudy) -> Iterator[str]:
@@ -150,7 +152,7 @@ def open_lines(study: HistoryStudy) -> Iterator[str]:
         return
     cases = {(each.series.name.machine, each.series.name.case) for each in opened}
     noun = worse_noun({each.series.unit for each in opened})[len(opened) > 1]
-    found = [each for group in open_before(study) for each in group.findings]
+    found = [finding for group in open_before(study) for finding in group.findings]
     found.sort(key=lambda each: -abs(math.log1p(each.change.effect)))
     shown = found[:FEW]
     since = min(each.judged.labels[each.change.last] for each in shown)[:10]

@@ -175,7 +175,7 @@ def compare_series(first: NightlySeries, second: NightlySeries) -> ComparedSerie
     a, b, sides = pairs.first, pairs.second, (first, second)
     history = None
     if differ_in_work(first, second):
-        ratio = ratio_of(*(Estimate(np.log(each.values).mean(), 0.0, 0.0) for each in sides))
+        ratio = ratio_of(*(Estimate(np.log(side.values).mean(), 0.0, 0.0) for side in sides))
     elif pairs.labels:
         history = ratio_history(pairs)
         ratio = history.ratios[-1]
@@ -223,7 +223,7 @@ def failed_words(first: History, second: History) -> str:
     """Return why runs of two histories failed, each reason once; empty if none did."""
     words = ""
     for side, history in (("A", first), ("B", second)):
-        reasons = dict.fromkeys(each.reason.rstrip(".") for each in history.failures)
+        reasons = dict.fromkeys(failure.reason.rstrip(".") for failure in history.failures)
         if reasons:
             runs = counted(len(history.failures), "run")
             words += f" {runs} of {side} failed: {first_of(list(reasons), '; ')}."

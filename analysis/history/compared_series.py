@@ -138,7 +138,7 @@ class ComparedSeries:
         ratio = self.ratio
         sentence = self.ratio_words(ratio.value)
         if differ_in_work(self.first, self.second):
-            works = (" or ".join(sorted(each.work)) for each in self.sides)
+            works = (" or ".join(sorted(side.work)) for side in self.sides)
             return f"{sentence} for {' and '.join(works)}: not judged"
         if ratio.interval is None or ratio.p_value is None:
             return f"{sentence}; too few data for an interval: add repetitions"

@@ -73,11 +73,11 @@ def nights_chart(judged: JudgedSeries) -> Chart:
     regimes = found.regimes
     parts = []
     if regimes:
-        at = [x[each.start : each.stop] for each in regimes]
+        at = [x[regime.start : regime.stop] for regime in regimes]
         level = [
             np.full(each.size, factor * one.mean) for each, one in zip(at, regimes, strict=True)
         ]
-        reach = [np.exp(DEVIATIONS * each.deviation) for each in regimes]
+        reach = [np.exp(DEVIATIONS * regime.deviation) for regime in regimes]
         gaps = [math.nan] * len(regimes)
         where = broken(at, [float(each[-1]) for each in at])
         high = broken([each * one for each, one in zip(level, reach, strict=True)], gaps)
@@ -159,10 +159,12 @@ def p_value_chart(series: NightlySeries, algorithm: int) -> Chart:
         moments = candidate_p_values(check(series.values), algorithm=algorithm)
     except DataError as error:
         raise UsageError(f"{series.name}: {error}") from error
-    places = [each.places.astype(np.float64) for each in moments]
-    x = broken(places, [float(each[-1]) for each in places])
-    y = broken([np.maximum(each.p_values, MIN_P) for each in moments], [math.nan] * len(moments))
-    found = [(each.change, each) for each in moments if each.change is not None]
+    places = [moment.places.astype(np.float64) for moment in moments]
+    x = broken(places, [float(place[-1]) for place in places])
+    y = broken(
+        [np.maximum(moment.p_values, MIN_P) for moment in moments], [math.nan] * len(moments)
+    )
+    found = [(moment.change, moment) for moment in moments if moment.change is not None]
     ends = np.array([0.0, series.values.size - 1.0])
     lines = [
         Series(name="p-value of a change", look="line", x=x, y=y),
@@ -178,7 +180,7 @@ def p_value_chart(series: NightlySeries, algorithm: int) -> Chart:
         begins = np.array([float(change) for change, _ in found])
         at = [max(float(one.p_values[change - one.first - 1]), MIN_P) for change, one in found]
         lines.append(Series(name="changes", look="points", x=begins, y=np.array(at)))
-    least = min(float(np.nanmin(each.y)) for each in lines)
+    least = min(float(np.nanmin(line.y)) for line in lines)
     return Chart(
         title=f"{series.name}: algorithm {algorithm}, {counted(len(found), 'change')}",
         x=Quantity("night"),

@@ -60,12 +60,12 @@ class SeriesEntry:
         return cls(
             of=judged,
             file=study.history.source,
-            changes=[NightChange.of(study, judged, each) for each in found.changes],
+            changes=[NightChange.of(study, judged, change) for change in found.changes],
             outliers=[labels[at] for run in found.outliers for at in range(run.start, run.stop)],
-            trends=[NightChange.of(study, judged, each) for each in found.trends],
+            trends=[NightChange.of(study, judged, trend) for trend in found.trends],
             jump=None if found.jump is None else NightChange.of(study, judged, found.jump),
             visible_step_percent=100.0 * step if math.isfinite(step) else None,
-            regimes=[DatedRegime(judged, each) for each in found.regimes],
+            regimes=[DatedRegime(judged, regime) for regime in found.regimes],
             level_now=found.level_now if found.regimes else None,
             status=judged.status(study.since),
         )
@@ -137,8 +137,10 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "series": [SeriesEntry.made(each, study) for each in judged],
         "refused": [RefusedSeries(name, why) for name, why in study.refused.items()],
         "failures": [
-            Failure(date_of(each.time), each.machine, each.case, each.reason, each.file)
-            for each in history.failures
+            Failure(
+                date_of(failure.time), failure.machine, failure.case, failure.reason, failure.file
+            )
+            for failure in history.failures
         ],
         "parents": history.parents,
         "warnings": history.warnings,

@@ -56,13 +56,13 @@ class JudgedSeries(Verdicts):
         The nearest of the changes that may lie at its date, else the drift that contains it.
         """
         noted = date.fromisoformat(note.date)
-        changes = (each for each in self.detection.steps if self.may_be(note, each))
+        changes = (step for step in self.detection.steps if self.may_be(note, step))
         nearest = min(
             changes,
             key=lambda change: abs(date.fromisoformat(self.labels[change.index][:10]) - noted),
             default=None,
         )
-        drifts = (each for each in self.detection.trends if self.may_be(note, each))
+        drifts = (trend for trend in self.detection.trends if self.may_be(note, trend))
         return next(drifts, None) if nearest is None else nearest
 
     def may_be(self, note: Acknowledgement, finding: Finding) -> bool:

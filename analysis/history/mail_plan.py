@@ -203,7 +203,7 @@ def news_words(plan: MailPlan, findings: Sequence[NightChange]) -> str:
     findings : sequence of NightChange
         All new ones, including those within others.
     """
-    worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)
+    worse = sum(finding.judged.verdict_on(finding.change) != PASS for finding in findings)
     counts = (worse, "new finding"), (len(findings) - worse, "other new change")
     phrases = [counted(*each) for each in (*counts, (plan.others, "new warning")) if each[0]]
     if plan.withdrawn:

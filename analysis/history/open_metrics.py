@@ -84,5 +84,5 @@ def open_metrics(study: HistoryStudy) -> str:
 
 def text_of(gauges: Iterable[Gauge]) -> str:
     """Return families of metrics as a text."""
-    lines = [line for each in gauges for line in each.lines()]
+    lines = [line for gauge in gauges for line in gauge.lines()]
     return "\n".join([*lines, "# EOF", ""])

@@ -94,9 +94,9 @@ def ratio_history(pairs: Pairs) -> RatioHistory:
         plain[run.start : run.stop] = False
     ratios: list[Ratio] = []
     begin, came_from = 0, None
-    for start, stop in pairwise([0, *(each.index for each in detection.changes), plain.size]):
-        drifts = [each.start for each in detection.trends if each.stop == stop]
-        ended = [each.stop for each in detection.trends]
+    for start, stop in pairwise([0, *(change.index for change in detection.changes), plain.size]):
+        drifts = [trend.start for trend in detection.trends if trend.stop == stop]
+        ended = [trend.stop for trend in detection.trends]
         begin = max((each for each in (*drifts, *ended) if start < each < stop), default=start)
         left_out = np.count_nonzero(~plain[begin:stop])
         if left_out > max((1.0 - KNOWN) * (stop - begin), 2):  # too many to be outliers

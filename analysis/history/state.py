@@ -147,7 +147,9 @@ class HistoryState:
             The newest night: seconds since 1970, UTC; see `dates.newest` for one dated wrongly.
         """
         failures = tuple(
-            each for each in self.failures if each.time > until - SILENT_DAYS * SECONDS_A_DAY
+            failure
+            for failure in self.failures
+            if failure.time > until - SILENT_DAYS * SECONDS_A_DAY
         )
         return replace(self, series={**self.series, **series}, failures=failures)
 
@@ -171,9 +173,9 @@ def judge_series(kept: KeptSeries, *, method: str) -> Detection | str:
     series = kept.series
     confirmed = [
         place
-        for each in kept.verdicts
-        if each.confirmed
-        for place in places_of(each, series.times.tolist())
+        for verdict in kept.verdicts
+        if verdict.confirmed
+        for place in places_of(verdict, series.times.tolist())
     ]
     try:
         return detect(
@@ -225,8 +227,8 @@ def without_chance(
 
     def marked(found: Detection) -> Detection:
         changes = tuple(
-            replace(each, by_chance=True) if id(each) in doubtful else each
-            for each in found.changes
+            replace(change, by_chance=True) if id(change) in doubtful else change
+            for change in found.changes
         )
         return replace(found, changes=changes)
 
@@ -276,19 +278,19 @@ def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> N
 
 def joined_nights(parts: Sequence[NightlySeries], given: NightlySeries) -> NightlySeries:
     """Return a series with the nights of several, in their order."""
-    known = any(each.circumstances for each in parts)
+    known = any(part.circumstances for part in parts)
     return replace(
         given,
-        times=frozen(np.concatenate([each.times for each in parts])),
-        values=frozen(np.concatenate([each.values for each in parts])),
-        commits=tuple(text for each in parts for text in each.commits),
-        commit_parts=tuple(commits for each in parts for commits in each.commit_parts),
+        times=frozen(np.concatenate([part.times for part in parts])),
+        values=frozen(np.concatenate([part.values for part in parts])),
+        commits=tuple(text for part in parts for text in part.commits),
+        commit_parts=tuple(commits for part in parts for commits in part.commit_parts),
         spread=None,
         freedom=None,
         circumstances=tuple(
-            each
+            circumstance
             for one in parts
-            for each in (one.circumstances or [NOT_KNOWN] * len(one.times))
+            for circumstance in (one.circumstances or [NOT_KNOWN] * len(one.times))
             if known
         ),
     )

@@ -184,7 +184,7 @@ def record_of(
         commits=[known[id(parts)] for parts in series.commit_parts],
         verdicts=kept.verdicts,
         log=kept.log,
-        circumstances=[places[id(each)] for each in series.circumstances],
+        circumstances=[places[id(circumstance)] for circumstance in series.circumstances],
     )
 
 

@@ -219,9 +219,9 @@ class HistoryStudy:
     def failed_cases(self) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed in the last days."""
         return Counter(
-            (each.machine, each.case)
-            for each in self.history.failures
-            if self.since < each.time <= self.until
+            (failure.machine, failure.case)
+            for failure in self.history.failures
+            if self.since < failure.time <= self.until
         )
 
     def by_case(self) -> dict[tuple[str, str], str]:

@@ -56,8 +56,8 @@ def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
             if name not in cases or len(cases[name].times) < len(each.times):
                 cases[name] = Nights(name=name, times=each.times, newest=each.circumstances[-1])
     found: dict[CaseName, CaseName] = {}
-    for question in dict.fromkeys(each.newest.question for each in cases.values()):
-        alike = [each for each in cases.values() if each.newest.question == question]
+    for question in dict.fromkeys(case.newest.question for case in cases.values()):
+        alike = [case for case in cases.values() if case.newest.question == question]
         alike.sort(key=lambda each: float(each.times[-1]))
         while len(alike) > 1:
             now = alike.pop()

@@ -278,30 +278,30 @@ class RankReport:
         The first rank by every criterion, then the exemplar of every group, then the next ranks by
         each criterion; at most `MAX_LOOKED_AT`.
         """
-        return self._look_at(range(self.numbers.size))
+        return self._reasons_of(range(self.numbers.size))
 
     def worth_opening(self) -> dict[int, list[str]]:
         """Return those with timelines, and other ranks with timelines if there is room."""
-        found = self._look_at(self.recorded)
+        found = self._reasons_of(self.recorded)
         for place in sorted(self.recorded):
             if len(found) < MAX_LOOKED_AT:
                 found.setdefault(place, ["full records"])
         return found
 
-    def _look_at(self, allowed: Container[int]) -> dict[int, list[str]]:
+    def _reasons_of(self, allowed: Container[int]) -> dict[int, list[str]]:
         """Return the ranks to inspect among those that are allowed."""
-        found: dict[int, list[str]] = {}
+        reasons: dict[int, list[str]] = {}
         if self.culprit is not None and self.culprit.rank in allowed:
-            found[self.culprit.rank] = ["the culprit"]
+            reasons[self.culprit.rank] = ["the culprit"]
         groups = [(place, "typical of a group") for place in self.exemplar_places()]
         # Of two ranks, the second by a criterion is the other end of it.
         for turn in range(min(MAX_NAMED, max(self.numbers.size // 2, 1))):
             of_turn = [(each.ranks[turn : turn + 1], each.criterion) for each in self.extrema]
             chosen = [(int(rank), criterion) for ranks, criterion in of_turn for rank in ranks]
             for place, reason in [*chosen, *(groups if turn == 0 else [])]:
-                if place in allowed and (place in found or len(found) < MAX_LOOKED_AT):
-                    found.setdefault(place, []).append(reason)
-        return found
+                if place in allowed and (place in reasons or len(reasons) < MAX_LOOKED_AT):
+                    reasons.setdefault(place, []).append(reason)
+        return reasons
 
     def cluster_means(self) -> NDArray[np.float64]:
         """Return the means of the metrics of every cluster: (cluster, metric)."""

@@ -130,7 +130,10 @@ def verdict_parts(run: AdaptiveRun) -> list[Part]:
         Paragraph(f"Cycles that stood out: {kinds}."),
         Table(
             columns=(Column("cycle", "right"), Column("what it shows"), Column("why", "wide")),
-            rows=[(str(each.cycle), each.kind, each.words) for each in verdicts[:MAX_LISTED]],
+            rows=[
+                (str(verdict.cycle), verdict.kind, verdict.words)
+                for verdict in verdicts[:MAX_LISTED]
+            ],
         ),
         *([Paragraph(f"And {more} more.", quiet=True)] if more > 0 else []),
     ]
@@ -140,9 +143,9 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
     """Return the checkpoints that a run wrote, and why it stopped early."""
     parts: list[Part] = []
     if run.checkpoints:
-        cycles = ", ".join(f"{each.cycle}" for each in run.checkpoints[:MAX_LISTED])
-        took = sum(each.seconds for each in run.checkpoints)
-        size = max(each.bytes for each in run.checkpoints)
+        cycles = ", ".join(f"{checkpoint.cycle}" for checkpoint in run.checkpoints[:MAX_LISTED])
+        took = sum(checkpoint.seconds for checkpoint in run.checkpoints)
+        size = max(checkpoint.bytes for checkpoint in run.checkpoints)
         parts.append(
             Paragraph(
                 f"Checkpoints written after cycles {cycles}: {took:.3g} s in total, up to "
@@ -158,7 +161,7 @@ def figure_parts(
     name: str, run: AdaptiveRun, machine: Machine | None, numbers: Iterator[int]
 ) -> list[Widget]:
     """Return a figure with the load of the machine in its caption, if the run allows it."""
-    figure = next(each for each in ADAPTIVE_FIGURES if each.name == name)
+    figure = next(figure for figure in ADAPTIVE_FIGURES if figure.name == name)
     try:
         content = figure.make(run.run, FigureChoice(machine=machine))
     except UsageError:
@@ -179,7 +182,7 @@ def looked_at(
     replays: Replays, anchor: str, findings: Sequence[Finding], pictures: Sequence[Widget] = ()
 ) -> LookedAt:
     """Return a group of replays as conclusions on runs take it, with what shows its cycles."""
-    runs = tuple(each.run for each in replays.runs)
+    runs = tuple(run.run for run in replays.runs)
     middle = replays.middle.run
     ranks, remedies = report_run(middle), Remedies(refused=NOT_REPLAYED)
     fitted = FittedGroup(
@@ -237,5 +240,5 @@ def prediction_conclusion(replays: Replays, anchor: str) -> Stated:
         run_name=replays.label,
         links=(Link(anchor=anchor, text="Cycles"),),
         topics=OF_CYCLES,
-        files=tuple(str(each.run.path) for each in replays.runs),
+        files=tuple(str(run.run.path) for run in replays.runs),
     )

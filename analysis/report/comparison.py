@@ -102,13 +102,15 @@ def compare_one(first: FittedGroup, fitted: FittedGroup, name: str) -> ComparedS
     short = first.group.shortfalls or fitted.group.shortfalls
     ratio = None if short else float(np.median(times) / np.median(first.solve_times_s))
     endings = [Ending.of(run.header) for run in fitted.group.runs]
-    residuals = [each.true_residual for each in endings if each and each.true_residual is not None]
+    residuals = [
+        ending.true_residual for ending in endings if ending and ending.true_residual is not None
+    ]
     said = NOT_COMPARED if short else verdict(first.solve_times_s, times)
     return ComparedSolver(
         name=name,
         times_s=times,
         done=done,
-        wait_share=float(np.median([phase_shares(each.run)["wait"] for each in fitted.runs])),
+        wait_share=float(np.median([phase_shares(run.run)["wait"] for run in fitted.runs])),
         ratio=ratio,
         verdict="" if fitted is first else said,
         shortfall=next(iter(fitted.group.shortfalls), ""),
@@ -142,7 +144,7 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Stat
     """
     solvers = compare_solvers(members)
     first = solvers[0]
-    findings = [each for fitted in members for each in fitted.findings]
+    findings = [finding for fitted in members for finding in fitted.findings]
     found = []
     for solver, fitted in zip(solvers[1:], members[1:], strict=True):
         if solver.ratio is None:
@@ -151,14 +153,14 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Stat
         chance = order_chance(len(solver.times_s), len(first.times_s))
         case = Case(name="", first=members[0].group.runs, second=fitted.group.runs)
         delta_s = solver.median_s - first.median_s
-        files = [str(each.run.path) for group in (members[0], fitted) for each in group.runs]
+        files = [str(run.run.path) for group in (members[0], fitted) for run in group.runs]
         found.append(
             doubted(
                 Stated(
                     quantity=f"{solver.name} instead of {first.name}",
                     text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
                     f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
-                    f"{solver.verdict}. That is {case.factors()}.",
+                    f"{solver.verdict}; {case.factors()}.",
                     cost_s=delta_s,
                     share=delta_s / first.median_s,
                     relative=True,

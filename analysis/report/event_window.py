@@ -46,12 +46,12 @@ def event_window(run: Run, report: RankReport, first: int | None = None) -> Even
     room = max(MAX_CELLS // (columns.size * (2 * events + 2 + len(names))), 1)
     bodies = chosen_iterations(run, report, room, first)
     parts = [read(run, span, columns, passed) for span in spans(bodies)]
-    starts = np.concatenate([each["start"] for each in parts])
+    starts = np.concatenate([part["start"] for part in parts])
     begin = starts.min(axis=1)
-    phases = np.concatenate([each["phase_duration"] for each in parts])
+    phases = np.concatenate([part["phase_duration"] for part in parts])
     numbers = {name: phases[:, :, at] for at, name in enumerate(run.phases)}
     if run.activities:
-        activities = np.concatenate([each["activity_duration"] for each in parts])
+        activities = np.concatenate([part["activity_duration"] for part in parts])
         numbers |= {name: activities[:, :, at] for at, name in enumerate(run.activities)}
     return EventChart(
         title=title_of(run),
@@ -59,20 +59,20 @@ def event_window(run: Run, report: RankReport, first: int | None = None) -> Even
         of=run.bodies,
         ranks=run.kept_ranks[columns],
         of_ranks=run.header.ranks,
-        kind=np.concatenate([each["event_kind"] for each in parts]),
+        kind=np.concatenate([part["event_kind"] for part in parts]),
         begin=begin,
         late=starts - begin[:, None],
-        duration=np.concatenate([each["duration"] for each in parts]),
-        work=np.concatenate([each["event_work"] for each in parts]).astype(np.float64),
-        spent=np.concatenate([each["event_duration"] for each in parts]).astype(np.float64),
+        duration=np.concatenate([part["duration"] for part in parts]),
+        work=np.concatenate([part["event_work"] for part in parts]).astype(np.float64),
+        spent=np.concatenate([part["event_duration"] for part in parts]).astype(np.float64),
         numbers=numbers,
         first=first,
         path=None
         if passed is None
         else PathPieces(
             rank=passed[bodies],
-            late=np.concatenate([each["path_begin"] for each in parts]) - begin[:, None],
-            span=np.concatenate([each["path_span"] for each in parts]),
+            late=np.concatenate([part["path_begin"] for part in parts]) - begin[:, None],
+            span=np.concatenate([part["path_span"] for part in parts]),
         ),
         why_no_path=why_not and f"The critical path is not drawn: {why_not}.",
     )

@@ -74,7 +74,7 @@ class LookedAt:
     @property
     def repeats(self) -> tuple[RepeatedCulprit, ...]:
         """In how many of its runs which rank works longest; none if these are large."""
-        runs = [each.run for each in self.fitted.runs]
+        runs = [run.run for run in self.fitted.runs]
         if any(run.bodies * run.columns > MAX_IN_MEMORY for run in runs):
             return ()
         return tuple(pooled([verdict_of(run) for run in runs if run.bodies]))

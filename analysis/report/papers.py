@@ -152,6 +152,8 @@ def papers_table() -> Table:
     """Return the table of all figures and tables, and what shows each."""
     return Table(
         columns=(Column("paper"), Column("number"), Column("what"), Column("shown by")),
-        rows=[(each.paper, each.number, each.what, each.shown_by) for each in PAPER_FIGURES],
+        rows=[
+            (figure.paper, figure.number, figure.what, figure.shown_by) for figure in PAPER_FIGURES
+        ],
         notes=tuple(f"{short}: {title}." for short, title in PAPERS.items()),
     )

@@ -33,8 +33,8 @@ def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[
         What shows the finding.
     """
     several = len(looked) > 1
-    found = [each for report, anchor in looked for each in on_ranks(report, anchor, several)]
-    findings = [each for report, _ in looked for each in report.findings]
+    found = [rank for report, anchor in looked for rank in on_ranks(report, anchor, several)]
+    findings = [finding for report, _ in looked for finding in report.findings]
     said, withheld = worth_saying(found), dict.fromkeys(report.withheld for report, _ in looked)
     nothing = "No rank can be blamed." if any(withheld) else "No single rank holds up the others."
     return overview_widget(

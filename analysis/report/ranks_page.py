@@ -64,14 +64,14 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
         if report.numbers.size < 2:
             parts.append(Paragraph(ONE_RANK))
         parts += rank_parts(report, run, opens, numbers)
-    pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
+    pictures = [part for part in parts if isinstance(part, Widget) and part.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
         subtitle=first_of([Path(report.file).name for report, _ in looked]),
         parts=[
             ranks_overview(found, pictures),
-            *(each for each in parts if each not in pictures),
-            *data_parts([each for report, _ in looked for each in report.findings]),
+            *(part for part in parts if part not in pictures),
+            *data_parts([finding for report, _ in looked for finding in report.findings]),
         ],
         headed=True,
     )
@@ -236,8 +236,8 @@ def code_table(report: RankReport) -> Table:
             Column("waiting", "wide"),
         ),
         rows=[
-            (str(each), stretch_work(report, each), stretch_wait(report, each))
-            for each in main_stretches(report)
+            (str(stretch), stretch_work(report, stretch), stretch_wait(report, stretch))
+            for stretch in main_stretches(report)
         ],
     )
 

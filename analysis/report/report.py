@@ -132,13 +132,13 @@ def report_page(contents: Contents) -> Page:
         section(fitted, name, f"configuration-{place}", numbers)
         for place, (fitted, name) in enumerate(zip(groups, names, strict=False))
     ]
-    findings = [each for fitted in groups for each in fitted.findings]
+    findings = [finding for fitted in groups for finding in fitted.findings]
     solvers = [
         part
         for place, members in enumerate(compared)
         for part in comparison(members, place, numbers)
     ]
-    kernels = efficiencies_over_ranks([each.run for fitted in groups for each in fitted.runs])
+    kernels = efficiencies_over_ranks([run.run for fitted in groups for run in fitted.runs])
     scaling = scaling_parts(kernels, findings)
     curves = [
         live_chart(chart, chart.title, caption, numbers, height=2.4)
@@ -212,7 +212,7 @@ def title_of(contents: Contents, *, scales: bool) -> str:
 def subtitle_of(contents: Contents) -> str:
     """Return what was read."""
     said = []
-    headers = [each.run.header for fitted in contents.groups for each in fitted.runs]
+    headers = [run.run.header for fitted in contents.groups for run in fitted.runs]
     headers += [each.run.header for each in contents.adaptive]
     if headers:
         first, which = headers[0], "the first " if len(headers) > 1 else ""
@@ -231,7 +231,7 @@ def subtitle_of(contents: Contents) -> str:
 def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int]) -> list[Part]:
     """Return the parts on solvers of the same workload."""
     header = members[0].runs[0].run.header
-    endings = [Ending.of(each.run.header) for fitted in members for each in fitted.runs]
+    endings = [Ending.of(run.run.header) for fitted in members for run in fitted.runs]
     to_tolerance = [ending for ending in endings if ending is not None and ending.to_tolerance]
     parts: list[Part] = [
         Heading(
@@ -240,9 +240,9 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
         ),
         solvers_table(members),
         Paragraph(what_is_compared(to_tolerance, members[0].runs[0].run), quiet=True),
-        *doubts([each for fitted in members for each in fitted.findings], OF_COMPARISON),
+        *doubts([finding for fitted in members for finding in fitted.findings], OF_COMPARISON),
     ]
-    reduced = [each.run for fitted in members for each in fitted.runs if each.run.reduced]
+    reduced = [run.run for fitted in members for run in fitted.runs if run.run.reduced]
     if reduced:
         parts.append(
             Paragraph(
@@ -251,8 +251,8 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
             )
         )
     elif len(members) <= len(LINES):
-        figure = next(each for each in COMPARISON_FIGURES if each.name == "ecdf")
-        content = figure.make([each.run for fitted in members for each in fitted.runs])
+        figure = next(figure for figure in COMPARISON_FIGURES if figure.name == "ecdf")
+        content = figure.make([run.run for fitted in members for run in fitted.runs])
         heading = "Distribution of iteration times"
         drawn = live_chart(content, heading, figure.caption, numbers, height=2.8)
         parts.append(Folded(heading, [drawn]))
@@ -329,9 +329,9 @@ def section(
             facets=facets_of(fitted, name),
         ),
         *pictures,
-        runs_table([each.run for each in fitted.runs]),
+        runs_table([run.run for run in fitted.runs]),
         *(Paragraph(drawn, quiet=True) for drawn in which_run(fitted)),
-        *run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies),
+        *run_parts([efficiencies_of(run.run) for run in fitted.runs], efficiencies),
         *doubts(fitted.findings, (Topic.PHASES,)),
         *remedy_parts(remedies),
         Folded("Models of the measured time", models_parts(fitted)),
@@ -339,22 +339,23 @@ def section(
     for words, names in FOLDED.items():
         folded = [
             part
-            for each in names
-            for part in run_chart(figure_named(each), middle, numbers, opens, callouts=callouts)
+            for name in names
+            for part in run_chart(figure_named(name), middle, numbers, opens, callouts=callouts)
         ]
         parts += [Folded(words, folded)] if folded else []
     if of_ranks := rank_parts(ranks, middle, opens, numbers):
         parts.append(Folded("Ranks", of_ranks))
-    charts = [each for each in widgets_in(parts) if each.name]
+    charts = [widget for widget in widgets_in(parts) if widget.name]
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,
         slowest=slowest,
         efficiencies=efficiencies,
         remedies=remedies,
-        anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
+        anchors={"section": anchor, "runs": anchor}
+        | {chart.name: chart.anchor for chart in charts},
         run_name=name,
-        pictures=[each for each in pictures if isinstance(each, Widget)],
+        pictures=[picture for picture in pictures if isinstance(picture, Widget)],
     )
     return looked, parts
 
@@ -466,13 +467,18 @@ def callouts_of(facts: Sequence[Fact], run: Run, slow: Sequence[int]) -> tuple[C
         Ranks that the others wait for.
     """
     numbers = run.kept_ranks
+    recur = [
+        tuple(numbers[list(fact.recurring.columns)].tolist())
+        for fact in facts
+        if isinstance(fact, RecurringWork)
+    ]
     callouts = []
     for fact in facts:
         ranks: tuple[int, ...] = ()
         iterations: tuple[int, ...] = ()
         match fact:
             case UnequalWork(culprit=culprit) if culprit is not None and culprit.sure:
-                ranks = culprit.ranks
+                ranks = () if culprit.ranks in recur else culprit.ranks  # that says it with times
             case GrowingWork():
                 ranks = fact.ranks
             case RecurringWork():
@@ -482,7 +488,7 @@ def callouts_of(facts: Sequence[Fact], run: Run, slow: Sequence[int]) -> tuple[C
         if ranks:
             text = phrases.brief(fact)
             callouts.append(Callout(text=text, ranks=ranks, iterations=iterations))
-    named = {rank for each in callouts for rank in each.ranks}
+    named = {rank for callout in callouts for rank in callout.ranks}
     if rest := tuple(rank for rank in slow if rank not in named):
         callouts.append(Callout(text="", ranks=rest))
     return tuple(callouts)

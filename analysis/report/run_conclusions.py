@@ -61,7 +61,10 @@ def unequal_work(looked: LookedAt, fact: UnequalWork) -> UnequalWork:
     fact = replace(fact, repeats=looked.repeats)
     if fact.culprit is not None:
         name = subject(fact.culprit, ())
-        seldom = any(one.name == name and 2 * one.runs <= one.of for one in fact.repeats)
+        seldom = any(
+            one.name == name and 2 * one.runs <= one.of and not one.works_more
+            for one in fact.repeats
+        )
         if seldom and fact.sure:  # the others have the same work, and not this
             fact = replace(fact, certainty=Certainty.OPEN)
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")

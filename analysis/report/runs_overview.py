@@ -32,7 +32,7 @@ from hindmost.analysis.runs.first_screen import (
 from hindmost.analysis.runs.over_ranks import other_loops
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.show import phrases
-from hindmost.analysis.show.facts import Fact, GrowingWork, NoCore
+from hindmost.analysis.show.facts import Certainty, Fact, GrowingWork, NoCore
 from hindmost.analysis.show.overview import Bar, Judgement, overview_widget
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import LEADING, MAX_LISTED
@@ -98,8 +98,8 @@ def overview_of(
         top[-1:] = []
         scale.sort(key=lambda kernel: -kernel.columns[-1].time_s)
         first, *others = (kernel.explain() for kernel in scale)
-        top[:0] = [*first, *(each[0] for each in others[: LEADING - 1] if each)]
-    top += other_loops([each.run for one in configurations for each in one.fitted.runs])
+        top[:0] = [*first, *(other[0] for other in others[: LEADING - 1] if other)]
+    top += other_loops([run.run for one in configurations for run in one.fitted.runs])
     for each in further[:1]:  # leads where all runs are adaptive
         top.insert(0 if len(further) == len(configurations) else len(top), phrases.text(each))
     if studies and studies[0].metrics:
@@ -111,7 +111,7 @@ def overview_of(
         read.append(scope(history).rstrip(":"))
         nothing.append(no_change(history))
     # Conclusions are folded where all are of shared cores.
-    crowded = {each.file for each in findings if each.code == CROWDED}
+    crowded = {finding.file for finding in findings if finding.code == CROWDED}
     in_doubt = not studies and history is None and 0 < files <= len(crowded)
     in_doubt = in_doubt and not any(fact.leads for fact in said)
     overview = overview_widget(
@@ -144,10 +144,10 @@ def run_conclusions(
     """Return the conclusions on runs and solvers."""
     piped = {id(fitted) for members in compared if has_pipelined(members) for fitted in members}
     found = [
-        each
+        fact
         for one in configurations
-        for each in facts_on(one)
-        if each.quantity != PIPELINING or id(one.fitted) not in piped  # that is measured
+        for fact in facts_on(one)
+        if fact.quantity != PIPELINING or id(one.fitted) not in piped  # that is measured
     ]
     for place, members in enumerate(compared):
         found += solver_conclusions(members, f"solvers-{place}")
@@ -164,7 +164,9 @@ def headline_on_runs(
     work_share = leading.part_s(WORK) / of.whole_s if of.parts_s else None
     losses = [each.cost_s for each in said if not each.relative]
     if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
-        top.append(f"{phrases.text(said[0])} That is {said[0].certainty}.")
+        measured = said[0].certainty is Certainty.MEASURED
+        doubt = "" if measured else f" That is {said[0].certainty}."
+        top.append(f"{phrases.text(said[0])}{doubt}")
     top.append(capital(headline_of(said, work_share, findings)))
     if said and not isinstance(said[0], GrowingWork):  # how what leads came to be
         top += [phrases.text(fact) for fact in said if isinstance(fact, GrowingWork)][:1]
@@ -189,7 +191,7 @@ def grown_headline(standing: KernelAtTarget) -> str:
         how = f"grow {factor(standing.growth)}x to {at}"
     else:
         how = f"fall to {factor(standing.growth)}x at {at}"
-    changes = " and ".join(where(each) for each in standing.kernel.changes)
+    changes = " and ".join(where(change) for change in standing.kernel.changes)
     changed = f" Its behaviour changes {changes}." if changes else ""
     known = "no interval"
     if math.isfinite(ends[0]):
@@ -210,7 +212,7 @@ def judge_all(
     judged = [("Runs", judge_data(findings, files))] if files else []
     if history is not None:
         judged.append(("Nightly results", judge_nights(history)))
-    judged += [(Path(each.experiment.source).name, judge_experiment(each)) for each in studies]
+    judged += [(Path(study.experiment.source).name, judge_experiment(study)) for study in studies]
     if len(judged) == 1:
         return [judged[0][1]]
     return [replace(each, text=f"{name}: {small(each.text)}") for name, each in judged]
@@ -243,7 +245,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
 
 def has_pipelined(members: Sequence[FittedGroup]) -> bool:
     """Tell whether any of some solvers is pipelined."""
-    return any(each.runs[0].run.header.synchronisation == "pipelined" for each in members)
+    return any(member.runs[0].run.header.synchronisation == "pipelined" for member in members)
 
 
 def what_ran(looked: Sequence[LookedAt]) -> list[str]:
@@ -253,10 +255,10 @@ def what_ran(looked: Sequence[LookedAt]) -> list[str]:
         lines.setdefault(one.run.header.workload, []).append(one)
     said = []
     for workload, members in lines.items():
-        solvers = ", ".join(dict.fromkeys(each.run.header.solver for each in members))
-        ranks = sorted({each.run.header.ranks for each in members})
-        hosts = max(len(set(each.ranks.hosts)) for each in members) or 1
-        runs = sum(len(each.fitted.runs) for each in members)
+        solvers = ", ".join(dict.fromkeys(member.run.header.solver for member in members))
+        ranks = sorted({member.run.header.ranks for member in members})
+        hosts = max(len(set(member.ranks.hosts)) for member in members) or 1
+        runs = sum(len(member.fitted.runs) for member in members)
         said.append(
             f"{solvers} on {workload}, {', '.join(map(str, ranks))} "
             f"{'rank' if ranks == [1] else 'ranks'} on {counted(hosts, 'host')}, "

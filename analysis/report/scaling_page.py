@@ -65,12 +65,14 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
             anchor = f"scaling-{place}-{number}"
             order = by_share(metric)
             standings = metric.at_target(order[:MAX_LISTED])
-            charts = [scaling_chart(each, metric.target) for each in standings[:LEADING]]
+            charts = [scaling_chart(standing, metric.target) for standing in standings[:LEADING]]
             picture = leading_chart(study, metric, standings, charts, numbers)
             pictures += [] if number else [picture]
             heading, *others = section(study, metric, standings, charts, anchor, numbers)
             parts += [heading, *([picture] if number else []), *others]
-            found += [on_kernel(study, metric, each, anchor) for each in standings[:LEADING]]
+            found += [
+                on_kernel(study, metric, standing, anchor) for standing in standings[:LEADING]
+            ]
     return ScalingPage(parts=parts, pictures=pictures, conclusions=found)
 
 
@@ -128,7 +130,7 @@ def section(
             [
                 Folded(
                     "Changes of behaviour, doubts and what to measure",
-                    [Paragraph(each) for each in lines],
+                    [Paragraph(line) for line in lines],
                 )
             ]
             if lines
@@ -151,7 +153,7 @@ def on_kernel(
     kernel, unit = standing.kernel, metric.unit
     known = math.isfinite(standing.growth) and standing.growth > 0.0
     more = standing.predicted * (1.0 - 1.0 / standing.growth) if known else 0.0
-    changes = " and ".join(where(each) for each in kernel.changes)
+    changes = " and ".join(where(change) for change in kernel.changes)
     doubts = standing.doubts()
     said = (
         f"Predicted {quantity(standing.predicted, unit)} at {metric.target.explain()}, "

@@ -54,14 +54,14 @@ def kind_of(path: Path) -> str:
 def kind_of_folder(folder: Path) -> str:
     """Return what a folder contains; one with run files is read for them alone."""
     files = [
-        each
+        path
         for level in range(DEPTH_OF_HISTORY + 1)
-        for each in sorted(folder.glob("/".join(["*"] * (level + 1))), key=by_number)
-        if each.is_file() and not each.name.startswith(".")
+        for path in sorted(folder.glob("/".join(["*"] * (level + 1))), key=by_number)
+        if path.is_file() and not path.name.startswith(".")
     ]
-    if any(each.suffix == RUN_SUFFIX and each.parent == folder for each in files):
+    if any(file.suffix == RUN_SUFFIX and file.parent == folder for file in files):
         return RUNS
-    kinds = {kind_of_file(each) for each in files if not is_ours(each)}
+    kinds = {kind_of_file(file) for file in files if not is_ours(file)}
     return next((kind for kind in (HISTORY, EXPERIMENT) if kind in kinds), RUNS)
 
 

@@ -132,16 +132,17 @@ class AttachedRun:
     @property
     def polling(self) -> Finding | None:
         """That so much of the work may be waiting that its share is no answer; None otherwise."""
-        polls = (each for each in self.findings if each.code == "polling")
-        return next((each for each in polls if each.severity == "error"), None)
+        polls = (finding for finding in self.findings if finding.code == "polling")
+        return next((poll for poll in polls if poll.severity == "error"), None)
 
     @property
     def worst(self) -> Finding | None:
         """The finding to act on first, an error before a note; None if there is none."""
         acted = [
-            each
-            for each in self.findings
-            if each.code in FIRST or (each.severity == "error" and Topic.TIMES in each.doubts)
+            finding
+            for finding in self.findings
+            if finding.code in FIRST
+            or (finding.severity == "error" and Topic.TIMES in finding.doubts)
         ]
 
         def rank(each: Finding) -> tuple[bool, int]:

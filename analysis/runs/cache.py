@@ -38,7 +38,7 @@ def cached(
         with suppress(msgspec.MsgspecError):
             return msgspec.msgpack.decode(found, type=kind)
     result = compute()
-    values = {each.name: getattr(result, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    values = {field.name: getattr(result, field.name) for field in fields(kind)}  # type: ignore[arg-type]
     keep(msgspec.msgpack.encode(values, enc_hook=plain), what, *made_of(run, asked))
     return result
 

@@ -131,7 +131,7 @@ def check_cycles(run: Run) -> Iterator[Finding]:
             + remedy(Need.REPLAY, run, before=": "),
             doubts=DISTURBED_CYCLES,
         )
-    slower = [each for each in read.verdicts if each.kind == CycleKind.SLOWER]
+    slower = [verdict for verdict in read.verdicts if verdict.kind == CycleKind.SLOWER]
     if slower:
         yield Finding(
             code="machine-slower",
@@ -146,7 +146,7 @@ SPLIT = (Topic.PHASES, Topic.MODELS)
 
 
 def check_group(group: Group) -> list[Finding]:
-    """Look at all of every run of a group, and at how well its repeats agree.
+    """Check all of every run of a group, and at how well its repeats agree.
 
     Raises
     ------
@@ -173,15 +173,15 @@ def findings_of(groups: Iterable[Group], *, read_large: bool = True) -> list[Fin
             *(
                 replace(each, file=str(run.path))
                 for run in group.runs
-                for each in look_at(run, read_large=read_large)
+                for each in check_run(run, read_large=read_large)
             ),
             *check_repeats(group),
         )
     ]
 
 
-def look_at(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
-    """Look at one run."""
+def check_run(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
+    """Check one run."""
     adaptive = is_adaptive(run)
     yield from check_injection(run)
     yield from check_completeness(run)

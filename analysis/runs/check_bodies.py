@@ -180,7 +180,7 @@ def whose_drift(work: WorkCourse | None, drift: float) -> str:
 
 def named(ranks: NDArray[np.intp]) -> str:
     """Write ranks: ``rank 0``, ``ranks 0, 1``, ``32 ranks (0, 1, 2, 3, …)``."""
-    listed = ", ".join(str(each) for each in ranks[:MAX_NAMED])
+    listed = ", ".join(str(rank) for rank in ranks[:MAX_NAMED])
     if ranks.size == 1:
         return f"rank {listed}"
     if ranks.size <= MAX_NAMED:

@@ -143,12 +143,12 @@ class AdaptiveRun:
     @property
     def kinds(self) -> dict[str, int]:
         """Kind -> cycles that stood out by it."""
-        return dict(Counter(each.kind for each in self.verdicts))
+        return dict(Counter(verdict.kind for verdict in self.verdicts))
 
     @property
     def words(self) -> list[str]:
         """The first of them, in words."""
-        return [f"cycle {each.cycle}: {each.words}" for each in self.verdicts[:MAX_SHOWN]]
+        return [f"cycle {verdict.cycle}: {verdict.words}" for verdict in self.verdicts[:MAX_SHOWN]]
 
     @property
     def checkpoints(self) -> list[WrittenCheckpoint]:

@@ -78,15 +78,15 @@ def about(findings: Iterable[Finding], topics: Collection[str]) -> list[Finding]
 
     What was done on purpose comes first, then errors.
     """
-    found = [each for each in findings if any(topic in topics for topic in each.doubts)]
+    found = [finding for finding in findings if any(topic in topics for topic in finding.doubts)]
     return sorted(found, key=lambda each: (each.code not in ON_PURPOSE, each.severity != "error"))
 
 
 def by_code(findings: Iterable[Finding]) -> list[list[Finding]]:
     """Return the findings of each code and severity together, in the order of the first ones."""
     alike: dict[tuple[str, str], list[Finding]] = {}
-    for each in findings:
-        alike.setdefault((each.code, each.severity), []).append(each)
+    for finding in findings:
+        alike.setdefault((finding.code, finding.severity), []).append(finding)
     return list(alike.values())
 
 
@@ -114,7 +114,7 @@ def cautions(
     unsaid = [each for each in by_code(chosen) if each[0].code not in said]
     on_purpose = [each for each in unsaid if each[0].code in ON_PURPOSE]
     errors = [each for each in unsaid if each[0].severity == "error"]
-    others = [each for each in errors or unsaid if each not in on_purpose]
+    others = [error for error in errors or unsaid if error not in on_purpose]
     shown = [*on_purpose, *others[:most]]
     lines = [line(each, several=several) for each in shown]
     if chosen:
@@ -128,7 +128,7 @@ def cautions(
 
 def of_file(findings: Iterable[Finding], file: Path | str) -> list[Finding]:
     """Return the findings of one file."""
-    return [each for each in findings if each.file == str(file)]
+    return [finding for finding in findings if finding.file == str(file)]
 
 
 def line(alike: Sequence[Finding], *, several: bool) -> str:

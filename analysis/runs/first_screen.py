@@ -31,7 +31,7 @@ DATA = "data"
 
 def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     """Return whether the data are good enough to conclude from, and what is wrong with them."""
-    errors = [each for each in findings if each.severity == "error"]
+    errors = [finding for finding in findings if finding.severity == "error"]
     of = counted(files, "file")
     if not findings:
         return Judgement(grade="good", text=f"The data are good: no finding in {of}.")
@@ -45,7 +45,7 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     more = len(alike) - len(said)
     listed = "; ".join(said) + (f"; {more} more" if more > 0 else "")
     if errors:
-        bad = len({each.file for each in errors})
+        bad = len({error.file for error in errors})
         whose = f"The data of {bad} of {of}" if bad < files else "The data"
         return Judgement(
             grade="fair" if bad < files else "poor",
@@ -75,9 +75,9 @@ def headline_of(
     if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
         certain = [fact for fact in losses if fact.sure]
         first = next((fact for fact in certain if (fact.share or 0.0) >= MATTERS), first)
-    errors = [each for each in findings if each.severity == "error"]
+    errors = [finding for finding in findings if finding.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
-        own = [each for each in errors if not first.files or each.file in first.files]
+        own = [error for error in errors if not first.files or error.file in first.files]
         errors = own if first.certainty is Certainty.DOUBTFUL else []
     if errors and errors[0].code == CROWDED:  # figures of the scheduler are no headline
         return f"{capital(errors[0].text)}, so {errors[0].advice}."
@@ -102,9 +102,9 @@ def doubted(fact: AnyFact, findings: Iterable[Finding]) -> AnyFact:
 
     Disturbances take nothing from what the quickest iterations show.
     """
-    own = [each for each in findings if not fact.files or each.file in fact.files]
+    own = [finding for finding in findings if not fact.files or finding.file in fact.files]
     doubts = [each for each in about(own, fact.topics) if each.code not in fact.codes]
-    errors = [each.code for each in doubts if each.severity == "error"]
+    errors = [doubt.code for doubt in doubts if doubt.severity == "error"]
     codes = [code for code in dict.fromkeys(errors) if not (fact.steady and code in DISTURBED)]
     if codes:
         return replace(
@@ -114,7 +114,7 @@ def doubted(fact: AnyFact, findings: Iterable[Finding]) -> AnyFact:
         )
     if doubts:
         shown = "; the quickest iterations show it" if errors else ""
-        notes = ", ".join(dict.fromkeys(each.code for each in doubts))
+        notes = ", ".join(dict.fromkeys(doubt.code for doubt in doubts))
         return replace(fact, basis=f"{fact.basis}{shown}; notes on the data: {notes}")
     return fact
 

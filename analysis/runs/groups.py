@@ -71,7 +71,9 @@ class Group:
     def shortfalls(self) -> tuple[str, ...]:
         """What each run did not do of what it was asked, where it did not."""
         endings = [Ending.of(run.header) for run in self.runs]
-        return tuple(each.shortfall for each in endings if each is not None and each.shortfall)
+        return tuple(
+            ending.shortfall for ending in endings if ending is not None and ending.shortfall
+        )
 
     @property
     def iterations_done(self) -> list[int]:

@@ -50,7 +50,7 @@ def node_links(run: Run) -> list[LinkCost]:
 
 def link_words(links: list[LinkCost]) -> str:
     """Name the link between nodes that takes most time, and what others take; empty if none."""
-    between = [each for each in links if len(each.nodes) == 2 and times_of(each)]
+    between = [link for link in links if len(link.nodes) == 2 and times_of(link)]
     if not between:
         return ""
     first = between[0]
@@ -59,7 +59,7 @@ def link_words(links: list[LinkCost]) -> str:
         f"({percent(first.share, 0)} of the ranks' time)"
     )
     rest = [("between other nodes", between[1:])]
-    rest += [("within a node", [each for each in links if len(each.nodes) == 1])]
+    rest += [("within a node", [link for link in links if len(link.nodes) == 1])]
     for where, some in rest:
         times_s = [each.message_s for each in some if each.message_s is not None]
         if times_s:

@@ -79,7 +79,7 @@ def series_over_ranks(runs: Iterable[Run]) -> list[RankSeries]:
 
 def programs_among(runs: Sequence[Run]) -> list[list[Run]]:
     """Put runs of a program together that differ in their ranks, their size and what follows."""
-    found: list[list[Run]] = []
+    programs: list[list[Run]] = []
     for alike in grouped(runs, identity_of).values():
         points = [(float(run.header.ranks), size_of(run) or 0.0) for run in alike]
         known: dict[Hashable, list[Run]] = {}
@@ -87,8 +87,8 @@ def programs_among(runs: Sequence[Run]) -> list[list[Run]]:
             if size_of(run) is None and not counts_cells(run):  # the numbers may be its size
                 parts = {name: template(text) for name, text in parts.items()}
             known.setdefault(tuple(sorted(parts.items())), []).append(run)
-        found += known.values()
-    return found
+        programs += known.values()
+    return programs
 
 
 def identity_of(run: Run) -> tuple[str | None, ...]:
@@ -222,7 +222,7 @@ def scaled(
     product, or a power, of what differs.
     """
     best: list[tuple[str, list[Run]]] = []
-    for power in (*dimensions, *(-each for each in dimensions)):
+    for power in (*dimensions, *(-dimension for dimension in dimensions)):
         if not all(each > 0.0 for run in runs for each in size(run)):
             return []
         of_rank = [

@@ -61,7 +61,7 @@ class AttachedProgram:
         if len(command) > WIDTH // 2:  # so that the title stays on one line
             command = f"{command[: WIDTH // 2 - 3]}..." + (f" ({remark})" if remark else "")
         ranks = int(attached.get("of_ranks") or header.ranks)
-        began = min(each.run.header.t0_utc for each in self.runs)
+        began = min(run.run.header.t0_utc for run in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
         if attached.get("finished") is False or attached.get("aborted") is not None:
             how = "" if attached.get("aborted") is None else f" (MPI_Abort {attached['aborted']})"
@@ -69,7 +69,7 @@ class AttachedProgram:
                 f"  The program did not end by MPI_Finalize{how}; this is what it recorded before."
             )
         if len(self.runs) > 1:
-            total = sum(each.solves for each in self.runs)
+            total = sum(run.solves for run in self.runs)
             of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
             what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
             lines.append(f"  {what}. The longest first:")
@@ -128,8 +128,8 @@ def attached_programs(
 
 def repeated_culprits(programs: Iterable[AttachedProgram]) -> list[RepeatedCulprit]:
     """Return in how many repeats of a configuration which rank takes longest."""
-    runs = [each for program in programs for each in program.runs]
-    verdicts = {each.run: each.verdict for each in runs if each.verdict is not None}
+    runs = [run for program in programs for run in program.runs]
+    verdicts = {run.run: run.verdict for run in runs if run.verdict is not None}
     return [
         one
         for group in group_runs(verdicts)

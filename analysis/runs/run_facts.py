@@ -77,7 +77,7 @@ def facts_of(
     """
     if not read_large and run.bodies * run.columns > MAX_IN_MEMORY:
         return ()
-    codes = tuple(f"{each.severity} {each.code}" for each in findings)
+    codes = tuple(f"{finding.severity} {finding.code}" for finding in findings)
     if run not in KNOWN or KNOWN[run][0] != codes:
         KNOWN[run] = (codes, tuple(ordered(find_facts(run, findings))))
     return KNOWN[run][1]
@@ -96,8 +96,8 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
         verdict, stretches = verdict_of(run), stretches_of(run)
     except DataError:  # impossible times, which a finding is about
         return
-    disturbed = any(each.code in DISTURBED for each in findings)
-    errors = any(each.code in DISTURBED and each.severity == "error" for each in findings)
+    disturbed = any(finding.code in DISTURBED for finding in findings)
+    errors = any(finding.code in DISTURBED and finding.severity == "error" for finding in findings)
     least_s = WORTH_SAYING * undisturbed_s(run, verdict, stretches, disturbed=disturbed)
     recurring = list(recurring_work(run, stretches, least_s))
     if not verdict.withheld:
@@ -120,7 +120,7 @@ def undisturbed_s(
     """
     if not disturbed:
         return run.solve_time_s
-    parts = [each.quickest for each in stretches] or [verdict.costs.quickest]
+    parts = [stretch.quickest for stretch in stretches] or [verdict.costs.quickest]
     quickest_s = run.bodies * float(np.sum([part.whole_s for part in parts], axis=0).max())
     return min(quickest_s, run.solve_time_s) or run.solve_time_s
 
@@ -212,7 +212,7 @@ def activity_of_extra(run: Run, ranks: Sequence[int]) -> tuple[str, float]:
 def no_core(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
     """Yield how long ranks were ready to run and had no core, if that matters."""
     waited = core_wait(run)
-    crowded = next((each for each in findings if each.code == CROWDED), None)
+    crowded = next((finding for finding in findings if finding.code == CROWDED), None)
     known = waited is not None and waited.matters
     if not known and crowded is None:
         return
@@ -297,7 +297,7 @@ def growing_work(
 
 def contexts_at(stretches: Sequence[Stretch], where: str) -> list[int]:
     """Return the contexts of the stretch of that name; of all if none has it."""
-    return contexts_in([each for each in stretches if str(each) == where] or stretches)
+    return contexts_in([stretch for stretch in stretches if str(stretch) == where] or stretches)
 
 
 def slow_links(run: Run) -> Iterator[Fact]:

@@ -230,7 +230,8 @@ def extra_work(
         In it and in what it calls, of all stretches; by default in the stretch.
     """
     rank, loop = culprit.rank, contexts_in(stretches)
-    here = samples.in_stretch(rank, loop if function else stretch.contexts, loop, function)
+    contexts = range(samples.context_s.shape[1]) if function else stretch.contexts
+    here = samples.in_stretch(rank, contexts, loop, function)
     answer = attribute(here)
     place = samples.places[answer.place] if answer.place >= 0 else None
     extra_s = float((stretch.work_s - median_of_others(stretch.work_s))[rank])

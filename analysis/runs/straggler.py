@@ -45,6 +45,7 @@ from hindmost.models.ranks.culprit import (
     Culprit,
     QuickestWork,
     find_culprit,
+    over_others,
 )
 from hindmost.models.ranks.extrema import COSTS, MAJORITY
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
@@ -298,7 +299,7 @@ def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
         return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
     quickest = costs.quickest
     if stretches:
-        quickest = QuickestWork.total([each.quickest for each in stretches])
+        quickest = QuickestWork.total([stretch.quickest for stretch in stretches])
     elif not run.reduced:
         quickest = quickest.with_recurring(recurring_of(run), run.bodies)
     spent_s = processor_time(run, stretches)
@@ -383,13 +384,21 @@ def why_nobody(run: Run, costs: RankCosts) -> str:
 
 
 def pooled(verdicts: Sequence[StragglerVerdict]) -> list[RepeatedCulprit]:
-    """Return the culprits of repeats, the one of most of them first; none of a single run."""
-    known = [each for each in verdicts if not each.withheld]
+    """Return the culprits of repeats, the one of most of them first; none of a single run.
+
+    A rank that works more in the quickest iterations is one, however seldom it costs most: other
+    processes on the cores may hide in every run what the program does in all of them.
+    """
+    known = [one for one in verdicts if not one.withheld and one.costs.own_s.size > 1]
+    if len(known) < 2:
+        return []
     names = Counter(subject(each.culprit, ()) for each in known if each.culprit is not None)
+    work = np.median([over_others(each.costs.quickest.typical_s) for each in known], axis=0)
+    times = {f"rank {rank}": more for rank, more in enumerate(work.tolist()) if more < np.inf}
+    names.update({name: 0 for name, more in times.items() if more >= 1.0 + MATTERS})
     return [
-        RepeatedCulprit(name=name, runs=count, of=len(known))
+        RepeatedCulprit(name=name, runs=count, of=len(known), times=times.get(name, 0.0))
         for name, count in names.most_common()
-        if len(known) > 1
     ]
 
 

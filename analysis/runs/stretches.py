@@ -445,7 +445,7 @@ def place_of_extra(
 
 def work_in(stretches: Sequence[Stretch], *, quickest: bool) -> list[NDArray[np.float64]]:
     """Return the work in each stretch: of the quickest iterations, or of all of them."""
-    return [each.quickest.typical_s if quickest else each.work_s for each in stretches]
+    return [stretch.quickest.typical_s if quickest else stretch.work_s for stretch in stretches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -476,7 +476,7 @@ class Growth:
 
 def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
     """Return where work grows most; None if nowhere."""
-    growing = [each for each in stretches if each.grows.any()]
+    growing = [stretch for stretch in stretches if stretch.grows.any()]
     if not growing:
         return None
     grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])

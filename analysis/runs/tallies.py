@@ -230,7 +230,7 @@ def tallied(run: Run, wanted: Wanted[Result]) -> Result:
     """
     if wanted not in run.results:
         for other in READ - {run}:
-            for each in [each for each in other.results if each.large]:
+            for each in [result for result in other.results if result.large]:
                 del other.results[each]
         READ.add(run)
         if wanted in run.to_read:
@@ -253,7 +253,7 @@ def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]
     for each in wanted:
         with leaving_out(tallies, each):
             tallies[each] = each.make(run, *each.given)
-    checked = any(each.checked for each in tallies)
+    checked = any(tally.checked for tally in tallies)
 
     def add(each: Wanted[Any], block: Block) -> None:
         with leaving_out(tallies, each):
@@ -275,7 +275,7 @@ def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]
                 block.prepare()
                 finish(under_way)
                 under_way.extend(
-                    pool.submit(copy_context().run, add, each, block) for each in list(tallies)
+                    pool.submit(copy_context().run, add, tally, block) for tally in list(tallies)
                 )
 
             read_blocks(run, add_side_by_side, checked=checked)

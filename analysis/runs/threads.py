@@ -129,7 +129,7 @@ def unequal_threads(run: Run) -> Iterator[Fact]:
         threads=max(team.threads.size for team in teams),
         efficiency=min(team.efficiency for team in teams),
         serial_share=max(team.serial_share for team in teams if team.threads.size > 1),
-        basis=f"{int(samples.count.sum()):,} samples of all threads",
+        basis=f"{int(samples.count[of_work].sum()):,} samples of the work of all threads",
         topics=(Topic.TIMES,),
         files=(str(run.path),),
     )

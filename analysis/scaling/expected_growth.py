@@ -136,7 +136,7 @@ def read_expectation(text: str, study: ScalingStudy) -> Expectation:
 
 def expected_of(kernel: str, expectations: Sequence[Expectation]) -> Expectation | None:
     """Return what is expected of a kernel: the last one for it by name, else by pattern."""
-    meant = [each for each in expectations if each.concerns(kernel)]
+    meant = [expectation for expectation in expectations if expectation.concerns(kernel)]
     meant.sort(key=lambda each: (each.pattern == kernel, each.pattern != "*"))
     return meant[-1] if meant else None
 

@@ -91,7 +91,7 @@ def files_for(kernels: Sequence[KernelAtTarget], out: Path) -> list[Path]:
         return [out, *rest]
     used: dict[str, int] = {}
     files = []
-    for series in (each.series for each in kernels):
+    for series in (kernel.series for kernel in kernels):
         text = f"{series.kernel}-{series.metric}"
         name = re.sub(r"[^\w.]+", "-", text, flags=re.ASCII).strip("-.")[-LONGEST_NAME:]
         used[name] = used.get(name, 0) + 1
@@ -137,9 +137,12 @@ def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
 
     stretches = _grids(kernel, float(measured[0]), end, logarithmic=logarithmic)
     x_model = _broken(stretches)
-    asked = [np.insert(np.tile(others, (each.size, 1)), axis, each, axis=1) for each in stretches]
-    models = [each.model for each in kernel.segments]
-    nothing = [np.full(each.size, np.nan) for each in stretches]
+    asked = [
+        np.insert(np.tile(others, (stretch.size, 1)), axis, stretch, axis=1)
+        for stretch in stretches
+    ]
+    models = [segment.model for segment in kernel.segments]
+    nothing = [np.full(stretch.size, np.nan) for stretch in stretches]
     predicted = [
         model.predict(at) if model else none
         for model, at, none in zip(models, asked, nothing, strict=True)
@@ -251,7 +254,7 @@ def driver(kernel: KernelModel, target: TargetScale) -> int:
     ends = np.tile(target.largest, (2, len(target.parameters), 1))
     for axis, least in enumerate(kernel.whole.points.min(axis=0)):
         ends[:, axis, axis] = least, max(target.at[axis], target.largest[axis])
-    first, last = (np.maximum(kernel.evaluate(each), np.finfo(float).tiny) for each in ends)
+    first, last = (np.maximum(kernel.evaluate(end), np.finfo(float).tiny) for end in ends)
     return int(np.abs(np.log(last / first)).argmax())
 
 
@@ -271,7 +274,7 @@ def kernels_chart(charts: Sequence[Chart], names: Sequence[str], *, at: float) -
         The target.
     """
     first = charts[0]
-    per_second = {each.sign: each.per_second for each in UNITS}
+    per_second = {unit.sign: unit.per_second for unit in UNITS}
     bands = [each for each in first.series if each.look == "band"]
     parts: list[Series] = []
     for chart, name in zip(charts, names, strict=True):
@@ -279,24 +282,24 @@ def kernels_chart(charts: Sequence[Chart], names: Sequence[str], *, at: float) -
         points = next(each for each in chart.series if each.look == "points")
         model, *others = (each for each in chart.series if each.look == "line")
         x, y = model.x, model.y
-        for each in others:
-            if each.name == FORETOLD:
+        for other in others:
+            if other.name == FORETOLD:
                 known = ~(x > points.x.max())
-                x, y = np.append(x[known], each.x), np.append(y[known], each.y)
+                x, y = np.append(x[known], other.x), np.append(y[known], other.y)
         parts.append(Series(name=name, look="line", x=x, y=factor * y))
         parts.append(replace(points, name=name, y=factor * points.y))
-    values = np.concatenate([each.y for each in parts])
+    values = np.concatenate([part.y for part in parts])
     values = values[np.isfinite(values)]
     logarithmic = first.logarithmic[0] and bool(values.min() > 0.0)
-    low = np.concatenate([each.base for each in bands if each.base is not None])
+    low = np.concatenate([band.base for band in bands if band.base is not None])
     limits = _limits(
-        values, low, np.concatenate([each.y for each in bands]), logarithmic=logarithmic
+        values, low, np.concatenate([band.y for band in bands]), logarithmic=logarithmic
     )
     bands = [
-        replace(each, y=np.full(2, limits[1]), base=np.full(2, limits[0]))
-        if each.name in map(change_name, range(len(bands)))
-        else replace(each, name=f"{percent(LEVEL, 0)} interval")
-        for each in bands
+        replace(band, y=np.full(2, limits[1]), base=np.full(2, limits[0]))
+        if band.name in map(change_name, range(len(bands)))
+        else replace(band, name=f"{percent(LEVEL, 0)} interval")
+        for band in bands
     ]
     return replace(
         first,

@@ -74,7 +74,7 @@ def evaluate(node: ast.expr, values: Mapping[str, float]) -> float:
             apply, arguments = OPERATIONS[type(sign)], [operand]
         case ast.BinOp(left, sign, right):
             apply, arguments = OPERATIONS[type(sign)], [left, right]
-    operands = [evaluate(each, values) for each in arguments]
+    operands = [evaluate(argument, values) for argument in arguments]
     if not all(map(math.isfinite, operands)):  # log2(-2)^0 is no number, though pow says 1
         return math.nan
     try:

@@ -20,7 +20,7 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.forecast.kernels import Predictions
 from hindmost.models.pmnf.kernels import KernelModel, KernelModels, predict_together
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.observations import MIN_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
 from hindmost.text import counted, percent, quantity
 
@@ -104,7 +104,7 @@ class KernelAtTarget:
 
     def source(self) -> str:
         """Name the sources that matter."""
-        named = [each for each in self.sources if each[1] >= MIN_NAMED]
+        named = [source for source in self.sources if source[1] >= MIN_NAMED]
         return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
 
     def doubts(self) -> list[str]:
@@ -112,7 +112,7 @@ class KernelAtTarget:
         found, target = [], self.target
         if not self.kernel.unexplained(target.at):
             found = self.kernel.model_at(target.at).doubts()
-        found += [each for each in self.kernel.whole.lone_values() if each not in found]
+        found += [value for value in self.kernel.whole.lone_values() if value not in found]
         if self.missed > MISSED:
             found.append(
                 "predicted in the same way from the points before it, the last point would be off "
@@ -293,7 +293,7 @@ def study_scaling(
     warnings = (*experiment.warnings, *remarks.sentences())
     if not enough:
         raise DataError(
-            f"{experiment.source}: no kernel has the {LEAST_POINTS} to {MAX_POINTS:,} points of "
+            f"{experiment.source}: no kernel has the {MIN_POINTS} to {MAX_POINTS:,} points of "
             "a model. " + " ".join(warnings)
         )
     target = choose_target(at, experiment.parameters, [series.points for series in enough])
@@ -373,15 +373,15 @@ def callers_of(series: Sequence[KernelSeries]) -> list[int | None]:
     kernels of one name apart.
     """
     numbers = {each.kernel: number for number, each in enumerate(series)}
-    found: list[int | None] = []
+    callers: list[int | None] = []
     for each in series:
         path, comma, rest = each.kernel.partition(", ")
         caller = None
         while caller is None and "->" in path:
             path = path.rpartition("->")[0]
             caller = numbers.get(path + comma + rest)
-        found.append(caller)
-    return found
+        callers.append(caller)
+    return callers
 
 
 def _includes_callees(callers: Sequence[int | None], series: Sequence[KernelSeries]) -> bool:
@@ -435,7 +435,7 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
             f"{MAX_POINTS:,} are modelled; left out. Use fewer points, or means over neighbours.",
         )
         return False
-    lacking = LEAST_POINTS - len(series.points)
+    lacking = MIN_POINTS - len(series.points)
     if lacking <= 0:
         return True
     remedy = f"measure {counted(lacking, 'more point')}"
@@ -445,7 +445,7 @@ def _has_enough(series: KernelSeries, experiment: Experiment, remarks: Remarks) 
     remarks.add(
         "series of too few points",
         f"{series.kernel} ({series.metric}) has {counted(len(series.points), 'point')}, and a "
-        f"model needs {LEAST_POINTS}; left out; {remedy}.",
+        f"model needs {MIN_POINTS}; left out; {remedy}.",
     )
     return False
 
@@ -455,15 +455,15 @@ def _with_values_enough(
 ) -> list[KernelSeries]:
     """Leave out series that lack values of a parameter of which others have enough."""
     counts = [[np.unique(column).size for column in each.points.T] for each in series]
-    if len(experiment.parameters) == 1 or all(min(each) < LEAST_POINTS for each in counts):
+    if len(experiment.parameters) == 1 or all(min(count) < MIN_POINTS for count in counts):
         return list(series)
     for each, found in zip(series, counts, strict=True):
-        if min(found) < LEAST_POINTS:
+        if min(found) < MIN_POINTS:
             parameter = experiment.parameters[int(np.argmin(found))]
             remarks.add(
                 "series of too few values of a parameter",
                 f"{each.kernel} ({each.metric}) has {counted(min(found), 'value')} of {parameter}, "
-                f"and a model needs {LEAST_POINTS}; left out; measure at "
-                f"{LEAST_POINTS - min(found)} more.",
+                f"and a model needs {MIN_POINTS}; left out; measure at "
+                f"{MIN_POINTS - min(found)} more.",
             )
-    return [each for each, found in zip(series, counts, strict=True) if min(found) >= LEAST_POINTS]
+    return [each for each, found in zip(series, counts, strict=True) if min(found) >= MIN_POINTS]

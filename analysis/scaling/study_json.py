@@ -184,8 +184,8 @@ class KernelEntry:
         """Return where the behaviour changes."""
         kernel = self.of.kernel
         return [
-            ChangeEntry((each.low, each.high), each.likely, kernel.parameter)
-            for each in kernel.changes
+            ChangeEntry((change.low, change.high), change.likely, kernel.parameter)
+            for change in kernel.changes
         ]
 
     def change(self) -> tuple[float, float] | None:
@@ -196,12 +196,12 @@ class KernelEntry:
         """Return every segment with its model."""
         return [
             ModelEntry(
-                each.model,
-                each.points,
-                each.model is None or each.provisional,
-                None if self.of.kernel.named else (each.low, each.high),
+                segment.model,
+                segment.points,
+                segment.model is None or segment.provisional,
+                None if self.of.kernel.named else (segment.low, segment.high),
             )
-            for each in self.of.kernel.segments
+            for segment in self.of.kernel.segments
         ]
 
     def whole(self) -> ModelEntry:
@@ -231,7 +231,7 @@ class KernelEntry:
 
     def prediction_from(self) -> list[SourceEntry]:
         """Return what the prediction comes from."""
-        return [SourceEntry(*each) for each in self.of.sources]
+        return [SourceEntry(*source) for source in self.of.sources]
 
     def windows(self) -> dict[str, Any] | None:
         """Return the windows of the paper's rule; None by likelihood."""
@@ -242,4 +242,4 @@ class KernelEntry:
 
     def runners_up(self) -> list[RunnerUp]:
         """Return alternatives to the function."""
-        return [RunnerUp(*each) for each in self.model.alternatives()]
+        return [RunnerUp(*alternative) for alternative in self.model.alternatives()]

@@ -9,7 +9,7 @@ from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.analysis.show.table import NAME, RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.kernels import OPEN, KernelModel
 from hindmost.models.pmnf.model import ScalingModel
-from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
+from hindmost.models.pmnf.noise import MIN_POOLED, MIN_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.text import counted, factor, percent, quantity
 
@@ -121,11 +121,10 @@ def kernel_lines(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> li
             places = kernel.places()
             parts.append(f"changes {places}" if places else "segmented, at an unknown place")
             parts += [
-                f"only {each.points} points from {each.low:g} to {each.high:g}: a provisional model"
-                if each.model
-                else f"only {each.points} points from {each.low:g} to {each.high:g}: no model"
-                for each in kernel.segments
-                if each.provisional
+                f"only {segment.points} points from {segment.low:g} to {segment.high:g}: "
+                f"{'a provisional' if segment.model else 'no'} model"
+                for segment in kernel.segments
+                if segment.provisional
             ]
         elif kernel.segmentation.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED[kernel.segmentation.verdict])
@@ -170,7 +169,7 @@ def noise_lines(noises: list[Noise], *, segments: bool) -> list[str]:
             found.append(f"Noise model: {noise.kind} ({how}).")
             continue
         how = "assumed; too few repetitions to test"
-        remedy = f"{LEAST_REPETITIONS} repetitions or {LEAST_POOLED} kernels"
+        remedy = f"{MIN_REPETITIONS} repetitions or {MIN_POOLED} kernels"
         if noise.source == "repetitions":
             how, remedy = "likely; the repetitions do not settle it", "More repetitions"
         first, second = noise.tested

@@ -62,7 +62,9 @@ def choose_target(
     UsageError
         A number is not above zero, or too large, or the parameter does not exist.
     """
-    largest = tuple(float(value) for value in np.max([each.max(axis=0) for each in points], axis=0))
+    largest = tuple(
+        float(value) for value in np.max([point.max(axis=0) for point in points], axis=0)
+    )
     if text is None:
         at = tuple(AHEAD * value for value in largest)
         return TargetScale(parameters=parameters, at=at, largest=largest)
@@ -73,7 +75,7 @@ def choose_target(
     for part in parts:
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals or name not in named:
-            example = ",".join(f"{each}=1000" for each in parameters)
+            example = ",".join(f"{parameter}=1000" for parameter in parameters)
             raise UsageError(
                 f"--at {text}: '{part}' does not give a value of a parameter; write {example}"
                 f"{' or a number' if len(parameters) == 1 else ''}."

@@ -132,7 +132,7 @@ def event_data(chart: EventChart) -> dict[str, Any]:
             chart.late[:, :, None],
             chart.duration[:, :, None],
             pairs.reshape(*chart.late.shape, 2 * count),
-            *(each[:, :, None] for each in chart.numbers.values()),
+            *(number[:, :, None] for number in chart.numbers.values()),
         ],
         axis=2,
     )

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.attribution import Attribution
 from hindmost.models.ranks.culprit import Culprit
 from hindmost.models.ranks.teams import TeamImbalance
 from hindmost.models.recurring import Recurring
-from hindmost.text import capital
+from hindmost.text import capital, factor
 
 EXPLAINS = 0.5
 """Part of the extra time that extra processor time must be to explain it."""
@@ -260,13 +261,22 @@ class RepeatedCulprit:
         Without a host: repeats may run on others.
     runs, of : int
         Repeats in which it is the culprit, with or without a doubt, and all of them.
+    times : float
+        Its own work over the median of the others' in the quickest iterations: the median of the
+        repeats; 0 for a node.
     """
 
     name: str
     runs: int
     of: int
+    times: float = 0.0
 
-    JSON = "name runs of text"
+    JSON = "name runs of times text"
+
+    @property
+    def works_more(self) -> bool:
+        """Whether the quickest iterations, which hardly anything disturbs, say so."""
+        return self.times >= 1.0 + MATTERS
 
     @property
     def text(self) -> str:
@@ -275,6 +285,12 @@ class RepeatedCulprit:
             return (
                 f"{capital(self.name)} works longer than the others in all {self.of} runs: the "
                 "program, or its core."
+            )
+        if self.works_more:
+            return (
+                f"In the quickest iterations of {self.of} runs {self.name} works "
+                f"{factor(self.times)} times as long as the others (median): the program, or its "
+                "core."
             )
         why = "not the program alone" if 2 * self.runs > self.of else "the machine, not the program"
         return f"{capital(self.name)} is slower in {self.runs} of {self.of} runs: {why}."

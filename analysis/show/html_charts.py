@@ -126,7 +126,7 @@ def curve_data(chart: Chart) -> dict[str, Any]:
                 for at, _ in chart.callouts
                 if chart.counted
             ],
-            "ticks": [math.log10(each) if of_x else each for each in chart.x_ticks],
+            "ticks": [math.log10(tick) if of_x else tick for tick in chart.x_ticks],
             "logarithmic": of_x,
         },
         "y": {

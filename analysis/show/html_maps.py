@@ -32,7 +32,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     coarse = coarse_enough(heat_map)
     scale, unit = (PERCENT.per_second, PERCENT.sign) if coarse.in_percent else (1.0, "s")
     times = scale * coarse.times
-    callouts = [(each, coarse.rows_of(each)) for each in coarse.callouts]
+    callouts = [(callout, coarse.rows_of(callout)) for callout in coarse.callouts]
     colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
     left = float(coarse.bodies[0]) - 0.5 * coarse.stride
     return {

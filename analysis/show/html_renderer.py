@@ -57,9 +57,9 @@ class PageSection:
     def entries(self) -> list[tuple[str, str]]:
         """Anchors and names of the charts in the section."""
         return [
-            (each.anchor, each.heading)
-            for each in widgets_in(self.parts)
-            if each.anchor and each.heading
+            (widget.anchor, widget.heading)
+            for widget in widgets_in(self.parts)
+            if widget.anchor and widget.heading
         ]
 
     @property
@@ -104,7 +104,7 @@ def page_html(page: Page) -> str:
     ``served`` may ask its own server.
     """
     widgets = list(widgets_in(page.parts))
-    asked = (path for each in widgets for path in each.scripts)
+    asked = (path for widget in widgets for path in widget.scripts)
     code = live_script(dict.fromkeys([*FIRST_SCRIPTS, *asked, *LAST_SCRIPTS]))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = f"; script-src 'sha256-{digest}'" + ("; connect-src 'self'" if page.served else "")
@@ -133,7 +133,7 @@ def with_places(html: str) -> str:
         if address not in named:
             chosen.setdefault(base if base in named else SERIES, []).append(address)
     for base, addresses in chosen.items():
-        spans = "".join(f'<span id="{each}"></span>' for each in addresses)
+        spans = "".join(f'<span id="{address}"></span>' for address in addresses)
         place = re.search(rf'<[^<>]*\bid="{re.escape(base)}"', html)
         if place is not None:
             at = place.start()
@@ -149,7 +149,7 @@ def live_script(paths: Iterable[Path]) -> str:
 
 def styles(widgets: Iterable[Widget]) -> str:
     """Return the style sheets that widgets ask for."""
-    paths = dict.fromkeys(path for each in widgets for path in each.styles)
+    paths = dict.fromkeys(path for widget in widgets for path in widget.styles)
     return "".join(path.read_text(encoding="utf-8") for path in paths)
 
 

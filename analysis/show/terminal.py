@@ -41,7 +41,7 @@ def print_table(table: Table) -> None:
     console = new_console()
     for line in table.title:
         console.print(Text(one_line(line), style="bold"))
-    console.print(layout(table))
+    console.print(layout(table, whole=False))
     for line in note_lines(table):
         console.print(Text(line))
 
@@ -49,19 +49,26 @@ def print_table(table: Table) -> None:
 def plain_lines(table: Table) -> list[str]:
     """Return the lines of a table for a pipe or a mail: nothing is broken or cut."""
     sink = io.StringIO()
-    new_console(sink).print(layout(table))
+    new_console(sink).print(layout(table, whole=True))
     rows = [line.rstrip() for line in sink.getvalue().splitlines()]
     return [*map(one_line, table.title), *rows, *note_lines(table)]
 
 
-def layout(table: Table) -> Layout:
-    """Return a table as rich lays it out: without rules, numbers below each other."""
+def layout(table: Table, *, whole: bool) -> Layout:
+    """Return a table as rich lays it out: without rules, numbers below each other.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether no cell is broken.
+    """
     made = Layout(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     for column in table.columns:
         made.add_column(
             Text(one_line(column.head)),
             justify="right" if column.kind == RIGHT else "left",
             overflow="fold",
+            no_wrap=whole,
         )
     for row in table.rows:
         made.add_row(*(Text(one_line(cell)) for cell in row))

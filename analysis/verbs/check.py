@@ -51,7 +51,7 @@ def perform(arguments: argparse.Namespace) -> int:
                 write_lines(*folded([said], indent="  "), *folded([advice], indent="    "))
         if not findings:
             write_lines(f"{counted(len(runs), 'run')}: no findings")
-    return A_FINDING if any(each.severity == "error" for each in findings) else 0
+    return A_FINDING if any(finding.severity == "error" for finding in findings) else 0
 
 
 def unreadable(path: Path, reason: str) -> Finding:

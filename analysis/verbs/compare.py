@@ -123,7 +123,7 @@ def perform(arguments: argparse.Namespace) -> int:
             findings=found,
         )
     else:
-        tell(comparison, sides)
+        print_comparison(comparison, sides)
         write_lines(*folded(cautions(found, OF_COMPARISON)))
         if limit is not None:
             write_lines(*gate_lines(comparison, limit))
@@ -168,7 +168,7 @@ def sides_in(arguments: argparse.Namespace, histories: Sequence[History]) -> Sid
     return sides_of(*found)
 
 
-def tell(comparison: Comparison, sides: Sides | None) -> None:
+def print_comparison(comparison: Comparison, sides: Sides | None) -> None:
     """Print a summary and the table of timers, the most significant difference first."""
     names = [comparison.first.source, comparison.second.source]
     if sides is not None:

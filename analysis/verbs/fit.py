@@ -87,9 +87,9 @@ def perform(arguments: argparse.Namespace) -> int:
     fitted = fit_groups(group_runs(runs), FitOptions(families=arguments.families))
     if arguments.json:
         entries = [
-            replace(each, findings=tuple(of_file(group.findings, each.run.path)))
+            replace(run, findings=tuple(of_file(group.findings, run.run.path)))
             for group in fitted
-            for each in group.runs
+            for run in group.runs
         ]
         write_json(runs=entries)
         return 0

@@ -273,7 +273,7 @@ def renamed_cases(given: Sequence[str]) -> dict[str, str]:
         One is not written as OLD=NEW.
     """
     pairs = [each.partition("=") for each in given]
-    if wrong := next((each for each in pairs if not each[0] or not each[2]), None):
+    if wrong := next((pair for pair in pairs if not pair[0] or not pair[2]), None):
         raise UsageError(f"--renamed {''.join(wrong)}: give the names of two cases, as OLD=NEW.")
     return {old: new for old, _, new in pairs}
 

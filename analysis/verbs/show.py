@@ -23,7 +23,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
-from hindmost.analysis.show.facts import NoCore
+from hindmost.analysis.show.facts import NoCore, UnequalWork
 from hindmost.analysis.show.phrases import FactEntry, Sentence, folded, sentences, within
 from hindmost.analysis.show.table import LEADING
 from hindmost.errors import DataError, UsageError
@@ -174,10 +174,14 @@ def perform(arguments: argparse.Namespace) -> int:
             last = folded(cautions(doubts, OF_SHOW, codes, MAX_FINDINGS), indent="  ")
             lines = summary.lines()
             room = MAX_LINES - len(lines) - len(last)
-            dispensable = [
-                [Sentence(one.text, one.rank + 1) for one in sentences(fact)] for fact in facts
+            said = [
+                # Who asked for samples is told what they say.
+                sentences(fact)
+                if isinstance(fact, UnequalWork) and fact.extra is not None
+                else [Sentence(one.text, one.rank + 1) for one in sentences(fact)]
+                for fact in facts
             ]
-            parts.append([*lines, *within(room, dispensable, indent="  "), *last])
+            parts.append([*lines, *within(room, said, indent="  "), *last])
     for number, lines in enumerate(parts):
         write_lines(*([""] if number else []), *lines)
     return 0

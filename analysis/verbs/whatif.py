@@ -256,7 +256,7 @@ def perform(arguments: argparse.Namespace) -> int:
         changes = with_recorded_solver(changes)
     answers: list[list[SolvePrediction]] = []
     refused: list[DataError | UsageError] = []
-    kinds = [list(each.runs) for each in group_runs(runs)] if scale is None else scalable(runs)
+    kinds = [list(run.runs) for run in group_runs(runs)] if scale is None else scalable(runs)
     for alike in kinds:
         try:
             if scale is not None:
@@ -283,9 +283,9 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(
             runs=[
-                each
+                outcome
                 for found, gained in zip(answers, gains, strict=True)
-                for each in outcomes_of(found, gained)
+                for outcome in outcomes_of(found, gained)
             ],
             predictions=[each for found in answers for each in found],
         )
@@ -299,10 +299,10 @@ def perform(arguments: argparse.Namespace) -> int:
 def with_recorded_solver(changes: Sequence[Named]) -> list[Named]:
     """Return every change of the solver after the same one without it."""
     found = {}
-    for each in changes:
-        words = tuple(word for word in each.words if word[0] != "solver")
-        found[words] = Named(change=replace(each.change, solver=None), words=words)
-        found[each.words] = each
+    for change in changes:
+        words = tuple(word for word in change.words if word[0] != "solver")
+        found[words] = Named(change=replace(change.change, solver=None), words=words)
+        found[change.words] = change
     return list(found.values())
 
 
@@ -414,7 +414,7 @@ def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     asked = read_balance(balance)
     found = [rebalance(run, asked) for run in find_runs(files, complete=True)]
     if as_json:
-        write_json(runs=[each for replays in found for each in replays])
+        write_json(runs=[replay for replays in found for replay in replays])
         return 0
     for number, replays in enumerate(found):
         write_lines(*([""] if number else []))

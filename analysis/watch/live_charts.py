@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.figures.times import in_order, stacked
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.heat_map import Callout, HeatMap
 from hindmost.harness.runfile.feed import FeedHead, bin_edges_ns
 from hindmost.text import counted, unit_for
 
@@ -18,31 +19,50 @@ MAX_COLUMNS = 300
 Frames = Sequence[dict[str, Any]]
 
 
-def rank_map(head: FeedHead, frames: Frames) -> HeatMap:
+def steps_of(
+    frames: Frames,
+) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
+    """Group frames that begin in the same iteration: a long one lasts for several frames.
+
+    Returns
+    -------
+    first, begin, end : int array, shape (group,)
+        The first frame of each group, and between which iterations it lies.
+    """
+    reached = np.array([each["iteration"] for each in frames], np.int64)
+    begins = np.append(0, reached[:-1])
+    first = np.flatnonzero(np.diff(begins, prepend=-1))
+    last = np.append(first[1:], reached.size) - 1
+    return first, begins[first], np.maximum(reached[last], begins[first] + 1)
+
+
+def rank_map(head: FeedHead, frames: Frames, callouts: tuple[Callout, ...] = ()) -> HeatMap:
     """Return the share of the metric of the last frame by iteration and rank, of others nothing."""
     metric = frames[-1]["metric"] if frames else 0
-    heat = np.zeros((1, head.columns))
-    begins, ends = np.zeros(1), np.ones(1)
+    heat, begins, ends = np.zeros((1, head.columns)), np.zeros(1, np.int64), np.ones(1, np.int64)
     if frames:
         heat = np.array([each["heat"] for each in frames], np.float64) / 1000.0
         heat[[each["metric"] != metric for each in frames]] = 0.0
-        ends = np.maximum([each["iteration"] for each in frames], 1)
-        begins = np.append(0, ends[:-1])
+        first, begins, ends = steps_of(frames)
+        heat = np.maximum.reduceat(heat, first)
     step = -(-int(ends[-1]) // MAX_COLUMNS)
     bodies = np.arange(0, int(ends[-1]), step)
-    first = np.searchsorted(ends, bodies, side="right")
-    after = np.maximum(np.searchsorted(begins, bodies + step, side="left"), first + 1)
-    columns = [heat[low:high].max(axis=0) for low, high in zip(first, after, strict=True)]
+    low = np.searchsorted(ends, bodies, side="right")
+    high = np.searchsorted(begins, bodies + step, side="left")
+    columns = np.array([heat[at:to].max(axis=0) for at, to in zip(low, high, strict=True)])
+    # Ranks that share a column of the feed have its largest share.
+    of_ranks = np.arange(head.ranks) * head.columns // head.ranks
     return HeatMap(
         title=head.workload,
         what=f"{head.metrics[metric]}, share of the time",
         selection=f"each column: the largest of {counted(step, 'iteration')}" if step > 1 else "",
-        times=np.array(columns),
+        times=columns[:, of_ranks],
         bodies=bodies,
         ranks=head.ranks,
         bodies_a_column=1,
-        ranks_a_row=-(-head.ranks // head.columns),
+        ranks_a_row=1,
         in_percent=True,
+        callouts=callouts,
     )
 
 
@@ -50,11 +70,15 @@ def phase_chart(head: FeedHead, frames: Frames) -> Chart:
     """Return the share of each phase in the time of all ranks."""
     spent, window, ends = np.zeros((1, len(head.phases))), np.ones(1), np.ones(1)
     if frames:
-        starts = np.arange(0, len(frames), -(-len(frames) // MAX_COLUMNS))
+        first, _, reached = steps_of(frames)
+        every = -(-first.size // MAX_COLUMNS)
+        starts, last = (
+            first[::every],
+            np.append(np.arange(every, first.size, every), first.size) - 1,
+        )
         spent = np.add.reduceat(np.array([each["phase_ns"] for each in frames], float), starts)
         window = np.add.reduceat(np.array([each["window_ns"] for each in frames], float), starts)
-        lasts = np.append(starts[1:], len(frames)) - 1
-        ends = np.array([max(frames[at]["iteration"], 1) for at in lasts], float)
+        ends = reached[last].astype(np.float64)
     percent = 100.0 * spent / np.maximum(window, 1.0)[:, None]
     return Chart(
         title=head.workload,

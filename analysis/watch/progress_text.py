@@ -77,7 +77,10 @@ def hindmost_words(history: FeedHistory) -> str:
     if not found or history.head.ranks == 1:
         return ""
     first = found[0]
-    return f"slowest: rank {first.rank}, most work in {first.share:.0%} of the time"
+    return (
+        f"slowest: rank {first.rank}, most work in {percent(first.share, 0)} of the time, "
+        f"{seconds(first.excess_s)} more than the mean"
+    )
 
 
 def ending(history: FeedHistory) -> str:

@@ -116,7 +116,7 @@ class WatchServer(ThreadingHTTPServer):
     def charts(self, newest: str) -> dict[str, Any]:
         """Return the data and legends of the charts, drawn once for all viewers."""
         if self._drawn[0] != newest:
-            self._drawn = (newest, chart_news(self.history.head, self.history.frames))
+            self._drawn = (newest, chart_news(self.history))
         return self._drawn[1]
 
     def __enter__(self) -> WatchServer:

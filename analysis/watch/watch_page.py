@@ -10,11 +10,13 @@ from typing import Any
 from markupsafe import Markup
 
 from hindmost.analysis.show.chart import Chart
-from hindmost.analysis.show.heat_map import HeatMap
+from hindmost.analysis.show.heat_map import Callout, HeatMap
 from hindmost.analysis.show.html_charts import data_and_legend, live_chart
 from hindmost.analysis.show.page import Heading, Page, Part, Widget
 from hindmost.analysis.show.templates import rendered
+from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.live_charts import Frames, phase_chart, rank_map, time_chart
+from hindmost.analysis.watch.progress_text import hindmost_words
 from hindmost.harness.runfile.feed import FeedHead
 from hindmost.text import counted
 
@@ -25,14 +27,18 @@ TEMPLATE = "watch/watch.html"
 HEADINGS = ("Ranks", "Where the time goes", "Iteration times in the last frame")
 
 
-def contents(head: FeedHead, frames: Frames) -> tuple[HeatMap | Chart, ...]:
+def contents(
+    head: FeedHead, frames: Frames = (), callouts: tuple[Callout, ...] = ()
+) -> tuple[HeatMap | Chart, ...]:
     """Return what the charts show, in the order of their headings."""
-    return rank_map(head, frames), phase_chart(head, frames), time_chart(head, frames)
+    return rank_map(head, frames, callouts), phase_chart(head, frames), time_chart(head, frames)
 
 
-def chart_news(head: FeedHead, frames: Frames) -> dict[str, dict[str, Any]]:
+def chart_news(history: FeedHistory) -> dict[str, dict[str, Any]]:
     """Return the data and the legend of every chart, by its id."""
-    drawn = map(data_and_legend, contents(head, frames))
+    slowest, ranks = hindmost_words(history), [each.rank for each in history.hindmost(1)]
+    callouts = (Callout(text=slowest, ranks=tuple(ranks)),) if slowest else ()
+    drawn = map(data_and_legend, contents(history.head, history.frames, callouts))
     return {
         f"chart-{number}": {"data": data, "legend": legend}
         for number, (data, legend) in enumerate(drawn, 1)
@@ -54,7 +60,7 @@ def watch_page(head: FeedHead) -> Page:
     ranks_drawn, *others = (
         live_chart(content, heading, caption, numbers)
         for content, heading, caption in zip(
-            contents(head, ()), HEADINGS, (merged, "", ""), strict=True
+            contents(head), HEADINGS, (merged, "", ""), strict=True
         )
     )
     parts: list[Part] = [

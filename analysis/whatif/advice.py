@@ -217,8 +217,8 @@ def ratio_of_simulations(
     shifts += [
         over(
             [
-                [one.scenarios_s[name] / one.scenarios_s["typical"] for one, _ in each]
-                for each in sides
+                [one.scenarios_s[name] / one.scenarios_s["typical"] for one, _ in side]
+                for side in sides
             ]
         )
         for name in sides[1][0][0].scenarios_s
@@ -289,7 +289,7 @@ class Advice:
     @property
     def findings(self) -> list[Finding]:
         """Of the runs of both."""
-        return [each for side in self.sides for each in side.findings]
+        return [finding for side in self.sides for finding in side.findings]
 
     def explain(self) -> str:
         """Return the answer, the most important sentence first."""
@@ -297,9 +297,9 @@ class Advice:
         first, *others = (each for each in self.compared if each.pipelined.ranks == most)
         said = [first.answer(self.names)]
         said += [
-            each.answer(self.names)
-            for each in others
-            if self.scaled or each.verdict is not first.verdict
+            other.answer(self.names)
+            for other in others
+            if self.scaled or other.verdict is not first.verdict
         ]
         if self.reached and not (first.unknown or is_wide(first.ratio)):
             ratio = self.iterations_ratio
@@ -310,17 +310,17 @@ class Advice:
             )
         for name, side in zip(self.names, (first.blocking, first.pipelined), strict=True):
             middle = side.middle
-            said += [] if middle is None else [f"{name}: {each}" for each in middle.parts]
+            said += [] if middle is None else [f"{name}: {part}" for part in middle.parts]
         if not self.scaled:
             ours, theirs = (
-                float(np.median([tallied(run, TYPICAL_WORK)[1].mean() for run in each.runs]))
-                for each in self.groups
+                float(np.median([tallied(run, TYPICAL_WORK)[1].mean() for run in group.runs]))
+                for group in self.groups
             )
             said.append(
                 f"An iteration of {self.names[1]} has {theirs / ours:.2f} times the local work of "
                 f"one of {self.names[0]} (medians, so without detours)."
             )
-        few = [each for each in self.groups if len(each.runs) < REPEATS]
+        few = [group for group in self.groups if len(group.runs) < REPEATS]
         if few:
             have = ", ".join(f"{solver_of(each)} {len(each.runs)}" for each in few)
             said.append(
@@ -331,8 +331,8 @@ class Advice:
     @property
     def reached(self) -> bool:
         """Whether all runs reached their tolerance."""
-        endings = [Ending.of(run.header) for each in self.groups for run in each.runs]
-        return all(each is not None and each.reached for each in endings)
+        endings = [Ending.of(run.header) for group in self.groups for run in group.runs]
+        return all(ending is not None and ending.reached for ending in endings)
 
     @property
     def iterations_ratio(self) -> float:
@@ -386,8 +386,8 @@ class Advice:
     def solvers(self) -> Solvers:
         """The two solvers and their files."""
         ours, theirs = (
-            SolverFiles(solver=solver_of(each), files=[run.path for run in each.runs])
-            for each in self.groups
+            SolverFiles(solver=solver_of(group), files=[run.path for run in group.runs])
+            for group in self.groups
         )
         return {"blocking": ours, "pipelined": theirs}
 
@@ -413,7 +413,7 @@ def advise(
         Runs of several configurations, of unlike problems, or not of such solvers.
     """
     nothing = Named(change=Change(), words=())
-    asked = [nothing, *(each for each in changes if each.words)]
+    asked = [nothing, *(change for change in changes if change.words)]
     if scale is not None:
         asked = [*asked[1:], nothing]
     ours, our_group = one_group(blocking, "blocking", scale)
@@ -443,7 +443,7 @@ def advise(
             predict_at_scale(runs[0], scale, without, machine, executor, network),
             predict_at_scale(runs[1], scale, asked, machine, executor, network),
         )
-    doubt = doubt_of(groups, [each for side in sides for each in side[0].findings])
+    doubt = doubt_of(groups, [finding for side in sides for finding in side[0].findings])
     compared = tuple(
         Compared.of(two.named, one, two, doubt) for one, two in zip(*sides, strict=True)
     )
@@ -469,14 +469,14 @@ def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
 
     How much repeats differ is in the interval, which is that over repeats, if there are enough.
     """
-    alone = [solver_of(each) for each in groups if len(each.runs) == 1]
+    alone = [solver_of(group) for group in groups if len(group.runs) == 1]
     doubts = []
     if alone:
         have = "has" if len(alone) == 1 else "have"
         doubts.append(
             f"{' and '.join(alone)} {have} one repeat only, which does not show how runs vary"
         )
-    enough = all(len(each.runs) >= REPEATS for each in groups)
+    enough = all(len(group.runs) >= REPEATS for group in groups)
     if any(
         each.severity == "error" and not (enough and each.code == "repeats-differ")
         for each in about(findings, OF_MODELS)
@@ -497,11 +497,11 @@ def one_group(runs: Sequence[Run], which: str, scale: Scale | None) -> tuple[lis
     if scale is not None:
         kinds, more = scalable(runs), " that differ in more than ranks and size"
     runs = kinds[0]
-    most = [each for each in runs if scale is None or each.header.ranks == runs[-1].header.ranks]
+    most = [run for run in runs if scale is None or run.header.ranks == runs[-1].header.ranks]
     groups = group_runs(most)
     if len(kinds) > 1 or len(groups) > 1:
         count = max(len(kinds), len(groups))
-        titles = "; ".join(each.title for each in groups[:3])
+        titles = "; ".join(group.title for group in groups[:3])
         raise UsageError(
             f"The {which} solver has {counted(count, 'configuration')}"
             f"{more if len(kinds) > 1 else f' ({titles})'}: name the run files of one."

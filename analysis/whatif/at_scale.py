@@ -301,7 +301,7 @@ def scale_runs(
         on_target = partial(
             simulate_solves,
             work,
-            changes=[replace(each.change, solver=None) for each in changes],
+            changes=[replace(change.change, solver=None) for change in changes],
             network=network.network,
             halo_bytes=halo_bytes(run),
             replicas=replicas,
@@ -320,7 +320,7 @@ def scale_runs(
 def replica_s(work: LocalWork, ranks: Sequence[int]) -> float:
     """Return about how long it takes to simulate a solve once on each number of ranks, seconds."""
     segments = len(work.laws)
-    rows = ((each, part) for each in ranks for part in simulated_rows(work.program, each, segments))
+    rows = ((rank, part) for rank in ranks for part in simulated_rows(work.program, rank, segments))
     return segments * sum(each * part.size for each, part in rows) / EVENTS_PER_S
 
 
@@ -336,7 +336,7 @@ def scaled(
 
     What does not apply is refused before anything is simulated.
     """
-    changes = [each.of_target(machine) for each in changes]
+    changes = [change.of_target(machine) for change in changes]
     by_solver = dict[str | None, list[Named]]()
     for each in changes:
         by_solver.setdefault(each.change.solver, []).append(each)

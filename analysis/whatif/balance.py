@@ -115,10 +115,10 @@ class Rebalanced:
 def read_balance(text: str) -> list[Strategy]:
     """Return the maps of ``--balance``."""
     names = [each.strip() for each in text.split(",")]
-    wrong = [each for each in names if each not in set(Strategy)]
+    wrong = [name for name in names if name not in set(Strategy)]
     if wrong:
         raise UsageError(f"--balance {wrong[0]}: choose {', '.join(Strategy)}.")
-    return [Strategy(each) for each in names]
+    return [Strategy(name) for name in names]
 
 
 def rebalance(run: Run, asked: Sequence[Strategy]) -> list[Rebalanced]:
@@ -132,7 +132,7 @@ def rebalance(run: Run, asked: Sequence[Strategy]) -> list[Rebalanced]:
         It lacks what is needed.
     """
     cycles, meshes = cycles_of(run), meshes_of(run)
-    recorded = rebalanced(cycles, meshes, [each.owner for each in meshes])
+    recorded = rebalanced(cycles, meshes, [mesh.owner for mesh in meshes])
     return [
         Rebalanced(
             run=run,
@@ -189,13 +189,13 @@ def meshes_of(run: Run) -> list[Objects]:
     )
     cells = run.variable("cells")
     epochs, first = np.unique(run.variable("epoch"), return_index=True)
-    found: list[Objects] = []
+    meshes: list[Objects] = []
     known = place[:0]
     for epoch, cycle in zip(epochs.tolist(), first.tolist(), strict=True):
         rows, edges = of == epoch, edge_of == epoch
         order = np.argsort(place[rows], kind="stable")
         places = place[rows][order]
-        if np.any(np.diff(places) <= 0) or (found and not np.array_equal(places, known)):
+        if np.any(np.diff(places) <= 0) or (meshes and not np.array_equal(places, known)):
             raise DataError(
                 f"{run.path}: the blocks of mesh {epoch} are not those of the first mesh, each "
                 "once. Record it again with 'hindmost run adaptive --blocks'."
@@ -214,8 +214,8 @@ def meshes_of(run: Run) -> list[Objects]:
                 f"{run.path}: its blocks of mesh {epoch} and the cells of its ranks contradict "
                 "each other."
             )
-        found.append(here)
-    return found
+        meshes.append(here)
+    return meshes
 
 
 def index_in(places: NDArray[np.int64], wanted: NDArray[np.int64], run: Run) -> NDArray[np.int64]:

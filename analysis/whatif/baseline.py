@@ -69,7 +69,7 @@ def baseline_table(rows: Sequence[Baseline]) -> Table:
             Column("interval", RIGHT),
             Column("", LEFT),
         ),
-        rows=[each.row() for each in rows],
+        rows=[row.row() for row in rows],
     )
 
 
@@ -123,7 +123,7 @@ def of_paper(
         why = "the paper's simulation: its laws cannot be fitted to these iterations"
         return Baseline(name=PAPER, what=why)
     if change.solver is not None:  # whether a body waits for the slowest rank, or for none
-        models = [replace(each, blocking=not each.blocking) for each in models]
+        models = [replace(model, blocking=not model.blocking) for model in models]
     said = []
     for model in models:
         there = model if ranks is None else on_ranks(model, ranks, work)

@@ -168,7 +168,7 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
         f"injected law, {REPLICAS} times each",
         sum(len(laws[name]) * replay_s(run, REPLICAS) for name in laws for run in quiet[name]),
     )
-    found: Replays = {}
+    replays: Replays = {}
     for name in laws:
         changes = [changes_of(noise=law)[0] for law in laws[name]]
         try:
@@ -176,8 +176,8 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
         except (DataError, UsageError):
             continue
         for law, results in zip(laws[name], zip(*replayed, strict=True), strict=False):
-            found[name, law] = list(results)
-    return found
+            replays[name, law] = list(results)
+    return replays
 
 
 def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Ratio | None:
@@ -203,9 +203,9 @@ def gain_chart(points: Sequence[SweepPoint], kind: str, title: str) -> Chart:
     bands: list[Series] = []
     whiskers: list[Series] = []
     curves: list[Series] = []
-    width = WHISKER * max(each.noise_s for each in points if each.kind == kind) * 1e6
-    for pair in dict.fromkeys(each.pair for each in points if each.kind == kind):
-        every = [each for each in points if each.pair == pair and each.kind in (kind, "")]
+    width = WHISKER * max(point.noise_s for point in points if point.kind == kind) * 1e6
+    for pair in dict.fromkeys(point.pair for point in points if point.kind == kind):
+        every = [point for point in points if point.pair == pair and point.kind in (kind, "")]
         x = np.array([each.noise_s * 1e6 for each in every])
         low, value, high = curve([each.measured for each in every])
         # A bar at every point; between them the band has no height.
@@ -242,7 +242,7 @@ def curve(
     gains: Sequence[Ratio],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return lower ends, values and upper ends: float64 arrays, shape (point,)."""
-    low, high, value = np.array([(*ends_of(each), each.value) for each in gains]).T
+    low, high, value = np.array([(*ends_of(gain), gain.value) for gain in gains]).T
     return low, value, high
 
 

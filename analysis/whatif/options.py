@@ -103,7 +103,7 @@ def changes_of(
     depths = split(pipeline_depth, "--pipeline-depth")
     every, of_ranks = read_speeds(speed)
     deviation, uninjected, detours = read_noise(noise)
-    found = []
+    changes = []
     for one, width, depth in product(latencies or [""], bandwidths or [""], depths or [""]):
         factor, more_s = read_latency(one) if one else (1.0, 0.0)
         bandwidth_factor = read_factor(width, "--bandwidth") if width else 1.0
@@ -131,8 +131,8 @@ def changes_of(
             solver=solver,
             iterations=iterations,
         )
-        found.append(Named(change=change, words=tuple((a, b) for a, b in words if b)))
-    return found
+        changes.append(Named(change=change, words=tuple((a, b) for a, b in words if b)))
+    return changes
 
 
 def split(values: str | None, option: str) -> list[str]:

@@ -387,11 +387,11 @@ def predict_solves(
         Runs that cannot be replayed, with a change that only replays can answer.
     """
     findings, predicted = tuple(findings_of([group])), []
-    times = [[times_of(run, each.change) for run in group.runs] for each in changes]
+    times = [[times_of(run, change.change) for run in group.runs] for change in changes]
     every, why_not = replays_of(group, changes, machine, executor)
-    lengths = [each.change.iterations for each in changes]
-    if not every and [each.change for each in changes] != [
-        Change(iterations=each) for each in lengths
+    lengths = [change.change.iterations for change in changes]
+    if not every and [change.change for change in changes] != [
+        Change(iterations=length) for length in lengths
     ]:
         raise DataError(why_not[0])
     for number, named in enumerate(changes):
@@ -453,9 +453,9 @@ def predict_at_scale(
     (group,) = group_runs([each[0].run for each in every])
     findings, predicted = tuple(findings_of([group])), []
     lost = {
-        each.file: each.text
-        for each in findings
-        if each.severity == "error" and each.code in NO_CORES
+        finding.file: finding.text
+        for finding in findings
+        if finding.severity == "error" and finding.code in NO_CORES
     }
     every = [
         [

@@ -470,7 +470,7 @@ def replay_s(run: Run, replays: int) -> float:
 
 def announce_replays(runs: Sequence[Run], changes: Sequence[Named]) -> None:
     """Say that runs are replayed with changes, if that takes some seconds."""
-    replays = sum(SCENARIOS if each.change.detours is None else REPLICAS for each in changes)
+    replays = sum(SCENARIOS if change.change.detours is None else REPLICAS for change in changes)
     announce_work(
         f"Replaying {counted(len(runs), 'run')} with {counted(len(changes), 'change')}",
         sum(replay_s(run, replays) for run in runs),

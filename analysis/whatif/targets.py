@@ -30,6 +30,9 @@ from hindmost.models.simulation.scaleup import MAX_RANKS, Placement, neighbours_
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
 
+MAX_HIDDEN = 2.0
+"""Rounds of a reduction over those that the rank in the middle sees, at most: where ranks come one
+after the other, the last to come finds the messages of the others there."""
 FACES = {1: 2, 2: 4, 3: 6}
 """Neighbours of a rank in a grid of one, two or three dimensions."""
 
@@ -299,15 +302,24 @@ def network_of(
         )
         if nodes == 1:
             basis += ", where ranks also wait for each other; those between nodes take longer"
-        found = NetworkBasis(network=NodeNetwork(within=link, across=link), basis=f"{basis}.")
-        if counts.size == 1:
-            return found
-        basis += (
-            "; on other numbers of ranks what is forecast from "
-            f"{', '.join(map(str, sorted(costs)))} ranks, on which it takes "
-            f"{', '.join(map(seconds, cost_s))}"
+        messages = {each: WorkFactor() for each in ranks}
+        if counts.size > 1:
+            messages = learnt_factors(counts, cost_s, ranks)
+            basis += (
+                "; on other numbers of ranks what is forecast from "
+                f"{', '.join(map(str, sorted(costs)))} ranks, on which it takes "
+                f"{', '.join(map(seconds, cost_s))}"
+            )
+        hidden = max(hidden_rounds(program) for program, _ in shown)
+        if hidden > 1.0:
+            messages = {
+                each: replace(factor, high=hidden * factor.high)
+                for each, factor in messages.items()
+            }
+            basis += f"; if all come at once, up to {hidden:.2g} times as long"
+        return NetworkBasis(
+            network=NodeNetwork(within=link, across=link), basis=f"{basis}.", messages=messages
         )
-        return replace(found, basis=f"{basis}.", messages=learnt_factors(counts, cost_s, ranks))
     one = all(program.ranks == 1 for program, _ in shown)
     why = "are on one rank" if one else "hide messages and collectives behind work"
     raise DataError(
@@ -341,6 +353,18 @@ def message_of(program: Program) -> tuple[float, str]:
         if found.size and messages > 0.0:
             return float(np.median(found)) / messages, where
     return 0.0, ""
+
+
+def hidden_rounds(program: Program) -> float:
+    """Return how long reductions take if all ranks come at once, over what the middle rank stays.
+
+    That is what the rank stays that stays longest, at most `MAX_HIDDEN`; 1 where all stay alike.
+    """
+    stays = program.released_s.transpose(0, 2, 1)[program.block.meetings]
+    middle_s = np.median(stays, axis=1)
+    if not (middle_s > 0.0).any():
+        return 1.0
+    return float(np.clip(np.median(stays.max(axis=1)) / np.median(middle_s), 1.0, MAX_HIDDEN))
 
 
 def halo_bytes(run: Run) -> float:

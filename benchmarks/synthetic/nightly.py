@@ -17,7 +17,7 @@ from hindmost.text import choose
 
 NIGHTS = (60, 365)
 VARIATION = (0.01, 0.10)
-MOST_SHIFTS = 4
+MAX_SHIFTS = 4
 SHIFT = (0.03, 0.50)
 OUTLIERS = (0.02, 0.05)
 FACTOR = (1.3, 3.0)
@@ -67,21 +67,21 @@ def draw_nightly(kind: str, seed: int) -> SimulatedNights:
 def with_shifts(random: np.random.Generator) -> SimulatedNights:
     """Draw up to 4 shifts, 3 nights apart or more, among single outliers."""
     nights = draw_length(random)
-    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    changes = spaced(random, nights, int(random.integers(0, MAX_SHIFTS, endpoint=True)))
     return assemble("shifts", random, nights, changes)
 
 
 def with_small_shifts(random: np.random.Generator) -> SimulatedNights:
     """Draw shifts as in "shifts" whose sizes are uniform in the logarithm: half are below 12 %."""
     nights = draw_length(random)
-    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    changes = spaced(random, nights, int(random.integers(0, MAX_SHIFTS, endpoint=True)))
     return assemble("small shifts", random, nights, changes, small=True)
 
 
 def with_short_segments(random: np.random.Generator) -> SimulatedNights:
     """Draw 2 to 4 shifts, each 3 to 10 nights after the one before."""
     nights = draw_length(random)
-    count = int(random.integers(2, MOST_SHIFTS, endpoint=True))
+    count = int(random.integers(2, MAX_SHIFTS, endpoint=True))
     gaps = random.integers(*SHORT, size=count - 1, endpoint=True)
     first = int(random.integers(SHORT[1], nights - int(gaps.sum()) - SHORT[1]))
     return assemble("short segments", random, nights, first + np.append(0, np.cumsum(gaps)))
@@ -90,7 +90,7 @@ def with_short_segments(random: np.random.Generator) -> SimulatedNights:
 def with_double_outliers(random: np.random.Generator) -> SimulatedNights:
     """Draw shifts as in "shifts", with outliers that come two nights in a row."""
     nights = draw_length(random)
-    changes = spaced(random, nights, int(random.integers(0, MOST_SHIFTS, endpoint=True)))
+    changes = spaced(random, nights, int(random.integers(0, MAX_SHIFTS, endpoint=True)))
     return assemble("double outliers", random, nights, changes, in_a_row=2)
 
 

@@ -394,7 +394,7 @@ def files_of(path: Path) -> list[Path]:
     lines = numbered(path)
     if lines and lines[0][1][0].isdecimal():
         return [path]
-    found = []
+    files = []
     for number, words in lines:
         name = " ".join(words)
         file = listed_file(path.parent, name)
@@ -403,8 +403,8 @@ def files_of(path: Path) -> list[Path]:
                 f"{path}, line {number}: {shown(name)} is not a file. Copy the folder of the "
                 "traces along with their list, and use the names that the list has."
             )
-        found.append(file)
-    return found
+        files.append(file)
+    return files
 
 
 def listed_file(folder: Path, name: str) -> Path | None:

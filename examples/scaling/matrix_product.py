@@ -39,7 +39,7 @@ SMALLEST, LARGEST = 150_000, 110_000_000
 PASSES = 4
 """Over all sizes, of which a repetition is the least."""
 BATCH_S = 4e-3
-LEAST_BATCHES = 3
+MIN_BATCHES = 3
 
 
 def product_rows(
@@ -72,7 +72,7 @@ def least(task: Callable[[int], Any], seconds: float) -> float:
             break
         count *= 2
     best, done, end = np.inf, 0, time.perf_counter() + seconds
-    while done < LEAST_BATCHES or time.perf_counter() < end:
+    while done < MIN_BATCHES or time.perf_counter() < end:
         began = time.perf_counter()
         task(count)
         best = min(best, (time.perf_counter() - began) / count)

@@ -319,13 +319,13 @@ def joined(found: Sequence[RankBodies | float]) -> RankBodies:
         restarts.append(bodies.restart_duration)
         parts.append(bodies)
         between_s = bodies.lead_out_s
-    if any(each.activity_duration is None for each in parts):
-        parts = [without_activities(each) for each in parts]
-    events = EventsInParts(sum(each.duration.size for each in parts))
+    if any(part.activity_duration is None for part in parts):
+        parts = [without_activities(part) for part in parts]
+    events = EventsInParts(sum(part.duration.size for part in parts))
     for part in parts:
         events.add(part.events, part.events_left_out)
-    arrays = {name: [getattr(each, name) for each in parts] for name in BY_BODY}
-    sizes = [each.duration.size for each in parts]
+    arrays = {name: [getattr(part, name) for part in parts] for name in BY_BODY}
+    sizes = [part.duration.size for part in parts]
     of_bodies = {
         name: np.concatenate(  # of loops in which the program counted no work, 0
             [np.zeros(size) if one is None else one for one, size in zip(each, sizes, strict=True)]
@@ -340,7 +340,7 @@ def joined(found: Sequence[RankBodies | float]) -> RankBodies:
         lead_in_s=lead_in_s,
         lead_out_s=between_s,
         solve_time_s=solve_time_s,
-        injected_outside_s=sum(each.injected_outside_s for each in parts),
+        injected_outside_s=sum(part.injected_outside_s for part in parts),
         events=events.together(),
         events_left_out=events.why_not,
     )

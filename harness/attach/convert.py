@@ -118,7 +118,7 @@ def convert(
             at_call = call and call != FIND and program.finished
             why = why_no_loop(program) if at_call else f"{left_out[0]}."
             on_root(everybody, partial(note_unusable, folder, why))
-            has_records = any(each.sections for each in program.ranks.values())
+            has_records = any(rank.sections for rank in program.ranks.values())
             raise UnusableError(folder, why, has_records=has_records)
         if not groups:
             report(why_nothing(program))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,9 +35,9 @@ from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
 T = TypeVar("T")
-MOST_NAME = 60
+MAX_NAME = 60
 """Characters of a program's name in the name of a file."""
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 """Characters of a part of a header: an attribute of HDF5 has 64 KiB."""
 KIND = "attached"
 """The part of a header's ``spec`` that says what is known of the program."""
@@ -52,7 +53,7 @@ def program_name(program: RawProgram) -> str:
 def file_name(text: str) -> str:
     """Return a text as it may be part of the name of a file; may be empty."""
     name = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in text)
-    return name.lstrip(".")[:MOST_NAME]
+    return name.lstrip(".")[:MAX_NAME]
 
 
 def workload_of(program: RawProgram, facts: Section) -> str:
@@ -102,7 +103,7 @@ def limited(words: Sequence[str]) -> list[str]:
 def within_room(values: Sequence[T]) -> list[T]:
     """Return the first values, as many as a header has room for."""
     ends = np.cumsum([len(json.dumps(each)) + 2 for each in values])
-    return list(values[: int(np.searchsorted(ends, MOST_WORDS, side="right"))])
+    return list(values[: int(np.searchsorted(ends, MAX_WORDS, side="right"))])
 
 
 def limited_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -322,7 +323,7 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
     sums: dict[tuple[str, str], Inner] = {}
     for each in facts:
         for inner in each.inner:
-            key = (inner.prefix[:MOST_NAME], inner.type[:MOST_NAME])
+            key = (inner.prefix[:MAX_NAME], inner.type[:MAX_NAME])
             before = sums.get(key, Inner(type=key[1], prefix=key[0]))
             sums[key] = replace(before, count=before.count + inner.count, ns=before.ns + inner.ns)
     longest = sorted(sums.values(), key=lambda inner: -inner.ns)
@@ -356,8 +357,12 @@ def failure_of(
     what = "solve" if facts[0].what == "solve" else LOOP
     if not all(each.complete for each in facts):
         ends = [raw.end for raw in program.ranks.values()]
-        if what == "solve" and all(end is not None and end.finalized for end in ends):
-            return "an error of PETSc ended this solve; iterations before that are kept"
+        if all(end is not None and end.finalized for end in ends):
+            unwritten = next((end.failure for end in ends if end and end.failure), 0)
+            if unwritten:
+                return f"records could not be written ({os.strerror(unwritten)}); {kept}"
+            if what == "solve":
+                return "an error of PETSc ended this solve; iterations before that are kept"
         ended = how_ended(program)
         how = f" ({ended})" if ended else ""
         where = "inside this loop or after it" if what == LOOP else "inside this solve"

@@ -162,7 +162,8 @@ def calls_of(
     """
     records, classes = recording.records, recording.call_classes
     polls, files = (
-        np.array([each in wanted for each in classes], np.bool_) for wanted in (POLLS, FILES)
+        np.array([call_class in wanted for call_class in classes], np.bool_)
+        for wanted in (POLLS, FILES)
     )
     kept = (records["what"] < 0) & ((records["flags"] & NO_CALL) == 0)
     kept[kept] = ~polls[-1 - records["what"][kept]]
@@ -274,17 +275,17 @@ def chosen_loops(
     known: dict[Signature, Signature] = {}  # the same on all ranks, so each is kept once
     summaries: list[dict[Signature, Summary]] = []
     without_code: set[tuple[int, int]] = set()
-    for each in ranks:
+    for rank in ranks:
         summaries.append(
             {
                 known.setdefault(signature, signature): replace(
                     summary,
                     around=tuple(known.setdefault(one, one) for one in summary.around),
                 )
-                for signature, summary in each.summaries.items()
+                for signature, summary in rank.summaries.items()
             }
         )
-        without_code |= each.without_code
+        without_code |= rank.without_code
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
     callers = callers_of(contexts, names, first.loops)
@@ -399,7 +400,7 @@ def unseparated(
 ) -> set[Signature]:
     """Return the loops of which code does not prove that a call of MPI is in each iteration."""
     functions = Functions(contexts)
-    chains = [contexts.chain(int(each)).tolist() for each in first.calls.contexts]
+    chains = [contexts.chain(int(context)).tolist() for context in first.calls.contexts]
     return {
         signature
         for signature in candidates
@@ -449,20 +450,20 @@ def names_of(
 
     Those that share a name get a number.
     """
-    found: dict[Signature, str] = {}
+    names: dict[Signature, str] = {}
     for signature in candidates:
-        found[signature] = name_of_loop(contexts, loops[signature].key, loops[signature].frames)
+        names[signature] = name_of_loop(contexts, loops[signature].key, loops[signature].frames)
     like: dict[tuple[str, object], int] = {}
     tails: dict[str, list[object]] = {}
-    for signature, name in found.items():
+    for signature, name in names.items():
         tail = (signature[0][-1], signature[1], loops[signature].key[2])
         known = tails.setdefault(name, [])
         if tail not in known:
             known.append(tail)
         like[name, tail] = known.index(tail)
         if like[name, tail]:
-            found[signature] = f"{name} #{like[name, tail] + 1}"
-    return found
+            names[signature] = f"{name} #{like[name, tail] + 1}"
+    return names
 
 
 def callers_of(
@@ -482,7 +483,7 @@ def _listed(
     unsure: Collection[Signature],
 ) -> str:
     """Name loops, those with most of the time first."""
-    several = [each for each in candidates.values() if each.iterates]
+    several = [candidate for candidate in candidates.values() if candidate.iterates]
     loops = [
         f"'{names[each.signature]}' {'at least ' if each.signature in unsure else ''}"
         f"{each.iterations:,} x, {percent(each.share, 0)} of the time"

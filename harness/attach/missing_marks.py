@@ -34,10 +34,12 @@ def why_nothing(program: RawProgram) -> str:
             f"{name}, inner ones included, has the options prefix '{first.only}' (--only). PETSc's "
             "option -ksp_view shows the prefixes."
         )
-    if end.solves_seen:
+    if end.solves_seen or end.own_recordings:
+        solves = counted(end.solves_seen, "solve")
+        does = f"made {solves}, all inside recordings of its own"
         return (
-            f"Nothing was recorded: {name} made {counted(end.solves_seen, 'solve')}, all inside "
-            "recordings of its own (hindmost run, record, record_ksp). Run it without attach."
+            f"Nothing was recorded: {name} {does if end.solves_seen else 'records itself'} "
+            "(hindmost run, record, record_ksp). Run it without attach."
         )
     petsc = f"PETSc {first.petsc_version}" if first.petsc_version else "no shared libpetsc"
     return (

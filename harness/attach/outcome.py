@@ -161,7 +161,7 @@ def read_outcome(status: Path) -> Outcome:
 
 def singletons(found: Outcome, program: str, promised: AssignedRank) -> str:
     """Say that each process ran on its own, and what to do; empty if they ran together."""
-    sizes = [each.size for each in found.processes]
+    sizes = [process.size for process in found.processes]
     if not promised.launcher or not sizes or max(sizes) >= promised.size:
         return ""
     return (

@@ -100,8 +100,8 @@ class AgreedIterations:
         def on_ranks(iterations: Sequence[Any]) -> NDArray[np.integer[Any]]:
             """Return on how many ranks iterations are among some, shape (begun,)."""
             mine = np.zeros(most, np.int32)
-            for each in iterations:
-                mine[each] += 1
+            for iteration in iterations:
+                mine[iteration] += 1
             return np.asarray(communicator.allreduce(mine))
 
         failed = np.flatnonzero(on_ranks([list(each.raised) for each in own]))

@@ -6,6 +6,7 @@ Both write the raw file that an attached program writes, while the loop runs.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import socket
@@ -50,13 +51,20 @@ class MarksOfRecorder:
         PETSc's handle; 0 for a loop.
     settings : sequence of str
         Lines on the events of PETSc, see `hindmost.harness.attach.settings`.
+
+    Attributes
+    ----------
+    mark : callable
+        Marks this instant: kind, number of the iteration, and number of its error or 0; see
+        `hindmost.harness.attach.own_iterations`.
     """
 
     def __init__(self, library: Any, ksp: int = 0, settings: Sequence[str] = ()) -> None:
         self._library, self._ksp, self._settings = library, ksp, settings
         library.hindmost_own_begin.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
         library.hindmost_own_mark.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int]
-        self._mark = library.hindmost_own_mark
+        library.hindmost_own_mark.restype = None
+        self.mark = library.hindmost_own_mark
 
     def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
         """Begin, where the ranks meet; collective."""
@@ -67,10 +75,6 @@ class MarksOfRecorder:
         if error < 0:
             raise MissingError("PETSc refuses the recorder's callbacks.")
         refuse_unwritable(folder, error)
-
-    def mark(self, what: int, number: int, error: int = 0) -> None:
-        """Mark this instant; see `hindmost.harness.attach.own_iterations`."""
-        self._mark(what, number, error)
 
     def phase(self, name: str) -> int:
         """Return the number of a phase; -1 if there are too many."""
@@ -84,9 +88,9 @@ class MarksOfRecorder:
         """Record nothing more."""
         self._library.hindmost_disarm()
 
-    def end(self, *, keeps: bool) -> None:
-        """End; collective if what was recorded is kept."""
-        self._library.hindmost_own_end(int(keeps))
+    def end(self, *, keeps: bool) -> int:
+        """End; collective if it keeps what was recorded; return the error of what was not."""
+        return int(self._library.hindmost_own_end(int(keeps)))
 
 
 class MarksInPython:
@@ -95,7 +99,7 @@ class MarksInPython:
     def __init__(self) -> None:
         self._marks: list[tuple[int, int, int, int]] = []
         self._names: dict[str, dict[str, int]] = {"phases": {}, "errors": {}}
-        self._frames = self._kept = 0
+        self._frames = self._kept = self._failure = 0
 
     def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
         """Begin, where the ranks meet; collective."""
@@ -128,8 +132,8 @@ class MarksInPython:
         self._frame(Frame.CLOCK, np.array([(self._begin_ns, root_ns, 0)], CLOCK).tobytes())
         self._written_ns = self._begin_ns
 
-    def mark(self, what: int, number: int, error: int = 0) -> None:
-        """Mark this instant."""
+    def mark(self, what: int, number: int, error: int) -> None:
+        """Mark this instant; see `MarksOfRecorder`."""
         now_ns = time.monotonic_ns()
         self._marks.append((now_ns, what, number, error))
         if now_ns - self._written_ns > PART_NS:
@@ -153,16 +157,18 @@ class MarksInPython:
         """Record nothing more."""
         self._end_ns = time.monotonic_ns()
 
-    def end(self, *, keeps: bool) -> None:
-        """End."""
+    def end(self, *, keeps: bool) -> int:
+        """End; return the error of what was not written, 0 if all was."""
         if keeps:
             said = self._section(self._end_ns, complete=True)
             kept = self._kept + len(self._marks)
             self._frame(Frame.SECTION, said | {"seen": kept, "kept": kept})
             self._write(Frame.RECORDS)
             end_ns = time.monotonic_ns()
-            self._frame(Frame.END, {"finalized": True, "mpi_calls": 0, "clock_ns": end_ns})
+            end = {"finalized": True, "mpi_calls": 0, "clock_ns": end_ns}
+            self._frame(Frame.END, end | {"failure": self._failure})
         self._file.close()
+        return self._failure
 
     def _section(self, end_ns: int, *, complete: bool) -> dict[str, Any]:
         """Return what is said of the loop so far."""
@@ -198,14 +204,17 @@ class MarksInPython:
             payload = json.dumps(payload).encode()
         head = HEAD.pack(MAGIC, kind, len(payload), self._frames, self._rank, 0, 0)[:-4]
         checksum = zlib.crc32(payload, zlib.crc32(head))
-        self._file.write(head + checksum.to_bytes(4, "little") + payload)
-        self._file.flush()
         self._frames += 1
+        try:  # the program goes on without its records; the last frame is of use without others
+            if not self._failure or kind is Frame.END:
+                self._file.write(head + checksum.to_bytes(4, "little") + payload)
+        except OSError as error:
+            self._failure = error.errno or errno.EIO
 
 
 def opened(path: Path) -> Any:
     """Return a new file for frames."""
     try:
-        return path.open("xb")
+        return path.open("xb", buffering=0)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.") from error

@@ -112,5 +112,5 @@ def _times_of(page: PairsPage) -> tuple[float, float]:
 def _renumbered(culprit: Culprit, ranks: list[int]) -> Culprit:
     """Return a culprit by the numbers of its ranks in the program."""
     return replace(
-        culprit, rank=ranks[culprit.rank], ranks=tuple(ranks[each] for each in culprit.ranks)
+        culprit, rank=ranks[culprit.rank], ranks=tuple(ranks[rank] for rank in culprit.ranks)
     )

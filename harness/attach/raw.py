@@ -565,7 +565,7 @@ def contexts_of(
             }
         if repairs or strange or beyond.any():
             odd.append("places of calls that cannot be")
-        found = CallContexts(
+        contexts = CallContexts(
             modules=modules,
             codes=codes,
             module=places["module"].astype(np.int32),
@@ -575,10 +575,10 @@ def contexts_of(
             start=start,
             frames=outer_first(start, inner_first),
         )
-        found.check()
+        contexts.check()
     except (ValueError, TypeError, LookupError):  # the file is torn
         return CallContexts.none()
-    return found
+    return contexts
 
 
 def section_at(data: mmap.mmap, at: Span, odd: list[str]) -> Section:

@@ -228,6 +228,8 @@ class End:
     solves_not_recorded_led : int
         Solves that were not to be recorded of which this is the first rank: one of several ranks
         counts once.
+    own_recordings : int
+        What the program recorded of itself.
     marks_in_solves : int
         Marks of iterations that were not kept: inside a recorded solve, or where options choose
         solves.
@@ -261,6 +263,7 @@ class End:
     solves_seen: Count = 0
     solves_of_other_prefixes: Count = 0
     solves_not_recorded_led: Count = 0
+    own_recordings: Count = 0
     marks_in_solves: Count = 0
     calls: Mapping[str, Count] = field(default_factory=dict)
     calls_of_some: Mapping[str, Count] = field(default_factory=dict)

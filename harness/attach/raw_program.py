@@ -138,7 +138,7 @@ class RawProgram:
     @property
     def finished(self) -> bool:
         """Whether every rank wrote its end."""
-        return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
+        return len(self.ranks) == self.size and all(rank.end for rank in self.ranks.values())
 
 
 def read_program(
@@ -228,7 +228,7 @@ def handed_over(
     """
     if communicator.size == 1:
         return {rank: here[rank] for rank in ranks}
-    own = {rank: sum(each.facts.kept for each in raw.sections) for rank, raw in here.items()}
+    own = {rank: sum(section.facts.kept for section in raw.sections) for rank, raw in here.items()}
     sizes = dict(of_all(communicator, list(own.items())))
     owner = owners([sizes[rank] for rank in ranks], communicator.size)
     process_of = dict(zip(ranks, owner, strict=True))
@@ -264,7 +264,7 @@ def owners(sizes: Sequence[int], processes: int) -> NDArray[np.intp]:
 
 def refuse_other_versions(folder: Path, ranks: Mapping[int, RankFacts]) -> None:
     """Refuse raw files of another version, by name; a damaged rank does not decide."""
-    version, _ = Counter(each.program.version for each in ranks.values()).most_common(1)[0]
+    version, _ = Counter(rank.program.version for rank in ranks.values()).most_common(1)[0]
     if version != VERSION:
         raise UnreadableError(
             f"{folder} follows version {version} of raw files; this hindmost reads version "
@@ -314,7 +314,7 @@ def size_of(folder: Path, ranks: Mapping[int, RankFacts]) -> int:
     DamagedFileError
         No size that they say fits their ranks.
     """
-    sizes = Counter(each.program.size for each in ranks.values())
+    sizes = Counter(rank.program.size for rank in ranks.values())
     fitting = [size for size in sizes if size > max(ranks)]
     if not fitting:
         raise DamagedFileError(

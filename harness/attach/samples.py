@@ -194,20 +194,27 @@ def samples_of(
     pairs = pairs_of(raw)
     threads, slow = threads_of(raw), slow_iterations(bodies)
     found: list[NDArray[np.int64]] = []
+    contexts_run = numbers.astype(np.int64) if numbers.size else np.zeros(1, np.int64)
+    event_of = np.arange(max(count_of_contexts, 1))
     for number, thread in threads.items():
         inside = np.zeros(thread.time_ns.size, bool)
         for begin_ns, end_ns in sections_ns:
             inside |= (thread.time_ns >= begin_ns) & (thread.time_ns < end_ns)
         inside &= thread.pair < pairs.size
-        part = parts_at(clock.since_zero(thread.time_ns[inside]), bodies, slow)
+        time_s = clock.since_zero(thread.time_ns[inside])
+        part = parts_at(time_s, bodies, slow)
         which, counts = np.unique(
             thread.pair[inside] * len(IterationPart) + part, return_counts=True
         )
         found.append(np.stack([np.full(which.size, number), which, counts]))
+        if not number:
+            before = pairs["before"][thread.pair[inside]].astype(np.int64)
+            before = contexts_run[np.where(before < contexts_run.size, before, 0)]
+            event_of = events_before(time_s, before, bodies, event_of)
     thread_of, which, count = np.concatenate([np.zeros((3, 0), np.int64), *found], axis=1)
     pair_of, part_of = np.divmod(which, len(IterationPart))
     before = pairs["before"][pair_of].astype(np.int64)
-    before = np.where(before < numbers.size, before, 0)
+    before = event_of[contexts_run[np.where(before < contexts_run.size, before, 0)]]
     chain = pairs["chain"][pair_of].astype(np.int64)
     chain = np.where(chain < contexts.count, chain, 0)
     used, stack = np.unique(chain, return_inverse=True)
@@ -220,7 +227,7 @@ def samples_of(
     return RankSamples(
         period_s=sampler.period_ns * NS if sampler.mechanism != "none" else 0.0,
         thread=thread_of[kept],
-        context=(numbers[before].astype(np.int64) if numbers.size else before * 0)[kept],
+        context=before[kept],
         stack=stack.astype(np.int64)[kept],
         count=count[kept],
         kind=kind[kept],
@@ -231,7 +238,11 @@ def samples_of(
         thread_s=np.array([each.cpu_ns * NS for each in threads.values()], np.float64),
         lost=sum(each.lost for each in threads.values()),
         unsampled=sampler.unsampled,
-        context_s=context_times(raw, numbers, count_of_contexts),
+        context_s=np.bincount(
+            event_of[:count_of_contexts],
+            context_times(raw, numbers, count_of_contexts),
+            count_of_contexts,
+        ).astype(np.float64),
         mechanism=sampler.mechanism,
         why_none=sampler.why_none,
         cost_s=sampler.cost_ns * NS,
@@ -257,6 +268,47 @@ def parts_at(
     at = np.clip(np.searchsorted(bodies.start, time_s, side="right") - 1, 0, max(count - 1, 0))
     part = np.minimum(3 * at // max(count, 1), IterationPart.LAST)
     return np.where(np.append(slow, False)[at], IterationPart.SLOW, part)
+
+
+def events_before(
+    time_s: NDArray[np.float64],
+    context: NDArray[np.int64],
+    bodies: RankBodies,
+    known: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the context of the event that calls of each context are part of: shape (context,).
+
+    An event has the context of its first call; what a rank does after it comes after its last one.
+    That of most samples decides.
+
+    Parameters
+    ----------
+    time_s : float64 array, shape (sample,), seconds
+        When samples of the thread that calls MPI were taken.
+    context : int64 array, shape (sample,)
+        Of the call before each.
+    known : int64 array, shape (context,)
+        Of calls that are no part of an event: themselves.
+    """
+    events = bodies.events
+    if events is None or not bodies.start.size or not events.kind.size:
+        return known
+    there = events.kind > 0
+    of_event = events.context[there].astype(np.int64)
+    steps = events.work.astype(np.float64) + np.pad(events.duration, ((0, 0), (1, 0)))[:, :-1]
+    begin_s = (bodies.start[:, None] + np.cumsum(steps, axis=1))[there]
+    body = np.clip(np.searchsorted(bodies.start, time_s, side="right") - 1, 0, None)
+    at = np.searchsorted(begin_s, time_s, side="right") - 1
+    asked = (at >= 0) & (time_s >= bodies.start[0])
+    asked &= time_s < bodies.start[body] + bodies.duration[body]
+    asked &= ~np.isin(context, of_event)
+    pairs, votes = np.unique(
+        np.stack([context[asked], of_event[at[asked]]]), axis=1, return_counts=True
+    )
+    found = known.copy()
+    for pair in np.argsort(votes, kind="stable"):  # the last one is that of most
+        found[pairs[0, pair]] = pairs[1, pair]
+    return found
 
 
 def context_times(raw: RawRank, numbers: NDArray[np.uint32], contexts: int) -> NDArray[np.float64]:

@@ -141,7 +141,7 @@ class SectionGroup:
         self._raws = {places[rank]: raw for rank, raw in raws.items()}
         # Whether the recorder saw MPI calls; a rank alone need not make any.
         self._seen = len(ranks) == 1 or not all(
-            each.end and each.end.mpi_calls == 0 for each in ranks
+            rank.end and rank.end.mpi_calls == 0 for rank in ranks
         )
         self._about = program.first.program.recording
         if self._about:
@@ -164,7 +164,7 @@ class SectionGroup:
         One; two if some solves left their pattern; one for each loop that the program does one
         after the other.
         """
-        agreed = [self.agreed_on(each) for each in self._sections]
+        agreed = [self.agreed_on(section) for section in self._sections]
         tell_none(self._program, [each[0] for each in agreed], self._conversion.report)
         return [
             self.write_run(chosen, phase)
@@ -213,7 +213,7 @@ class SectionGroup:
         """Return the calls of other threads of a rank, and their seconds, by context."""
         numbers = self._numbers[place]
         calls, seconds = np.zeros((2, self._contexts.count))
-        for facts in (each.facts for each in parts):
+        for facts in (part.facts for part in parts):
             sites = [site for thread in facts.threads for site in thread.sites]
             own = np.array([site.context for site in sites], np.int64)
             context = np.append(numbers, 0)[np.minimum(own, numbers.size)]  # 0: it was not written
@@ -245,16 +245,16 @@ class SectionGroup:
                 shared = contexts if not place else None
                 more |= {"contexts": shared, "polls_by_context": self.polls_of(place)}
                 more |= self.threads_of(place, parts)
-            spans_ns = [(each.facts.begin_ns, each.facts.end_ns) for each in parts]
+            spans_ns = [(part.facts.begin_ns, part.facts.end_ns) for part in parts]
             numbers = self._numbers[place]
             clock = clock_of(raw, self._zero_ns)
             more["samples"] = samples_of(
                 raw, spans_ns, bodies, clock, numbers, contexts.count, self._names
             )
             if parts[0].facts.what != LOOP and not place and not self._about:
-                more["solves"] = solves_of([each.facts for each in parts], found)
+                more["solves"] = solves_of([part.facts for part in parts], found)
             return rank_run(
-                [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
+                [recording_of(part, raw, clock_of(raw, 0), None, seen=seen) for part in parts],
                 bodies,
                 incoming=edges_of(parts, place, counted_bodies(agreed, bodies)),
                 seen=seen or (bool(self._about) and parts[0].facts.what == LOOP),
@@ -350,11 +350,11 @@ def solves_of(facts: Sequence[Section], found: Sequence[RankBodies | float]) -> 
     """Return which solve each body is of."""
     counts = [0 if isinstance(each, float) else each.duration.size for each in found]
     steps = {
-        name: np.repeat(np.array([getattr(each, name) for each in facts], np.int32), counts)
+        name: np.repeat(np.array([getattr(fact, name) for fact in facts], np.int32), counts)
         for name in ("snes_step", "time_step")
     }
     return SolveOfBody(
-        solve=np.repeat(np.array([each.solve for each in facts], np.uint32), counts),
+        solve=np.repeat(np.array([fact.solve for fact in facts], np.uint32), counts),
         **{name: step if (step >= 0).any() else None for name, step in steps.items()},
     )
 
@@ -372,7 +372,7 @@ def counted_bodies(agreed: Sequence[Agreed], bodies: RankBodies) -> float:
 
 def edges_of(parts: Sequence[RawSection], rank: int, bodies: float) -> Edges:
     """Return to whom a rank sent, with the mean messages and bytes of a body."""
-    sent = [each.array(Frame.EDGES) for each in parts] if bodies else [NO_EDGES]
+    sent = [part.array(Frame.EDGES) for part in parts] if bodies else [NO_EDGES]
     to, messages, sizes = (
         np.concatenate([each[name] for each in sent]) for name in ("peer", "messages", "bytes")
     )

@@ -35,7 +35,7 @@ from hindmost.text import counted, named_ranks
 NO_END = "killed, replaced by another program (exec), or could not write any more"
 """What is known of a rank that did not write its end."""
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-MOST_GROUPS = 64
+MAX_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
 
 
@@ -117,7 +117,7 @@ class Matched:
     @property
     def whole(self) -> bool:
         """Whether it ended on all ranks and no record was lost."""
-        return all(each.facts.complete and not each.facts.lost for each in self.parts)
+        return all(part.facts.complete and not part.facts.lost for part in self.parts)
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -182,22 +182,22 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
         whole = Matched(
             ranks=tuple(rank for rank, _ in in_order), parts=tuple(each for _, each in in_order)
         )
-        facts = [each.facts for each in whole.parts]
-        if not any(each.kept for each in facts):
+        facts = [part.facts for part in whole.parts]
+        if not any(fact.kept for fact in facts):
             leave_out("no rank made a call of MPI in it")
             continue
-        if len({(each.what, each.type, each.prefix) for each in facts}) > 1:
+        if len({(fact.what, fact.type, fact.prefix) for fact in facts}) > 1:
             leave_out("its ranks recorded different solves")
             continue
         matched.append(whole)
     groups: dict[tuple[object, ...], list[Matched]] = {}
     for whole in sorted(matched, key=lambda each: each.parts[0].facts.begin_ns):
-        if whole.kind not in groups and len(groups) == MOST_GROUPS:
-            leave_out(f"it is of another kind or on other ranks than {MOST_GROUPS} runs before it")
+        if whole.kind not in groups and len(groups) == MAX_GROUPS:
+            leave_out(f"it is of another kind or on other ranks than {MAX_GROUPS} runs before it")
             continue
         groups.setdefault(whole.kind, []).append(whole)
     left_out = [f"{counted(count, 'section')} left out: {why}" for why, count in faults.items()]
-    return [tuple(each) for each in groups.values()], left_out, odd_numbers(odd)
+    return [tuple(group) for group in groups.values()], left_out, odd_numbers(odd)
 
 
 def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
@@ -306,7 +306,9 @@ def time_of_program(raw: RawRank) -> tuple[int, int]:
     first_ns = read[0] if read else NO_TIME
     last = [raw.end.clock_ns] if raw.end is not None and raw.end.clock_ns else read[1:]
     last_ns = last[-1] if last else -NO_TIME
-    inside = [each.facts.begin_ns for each in raw.sections if each.facts.begin_ns != NO_TIME]
+    inside = [
+        section.facts.begin_ns for section in raw.sections if section.facts.begin_ns != NO_TIME
+    ]
     middle_ns = sorted(inside)[len(inside) // 2] if inside else first_ns
     return (
         first_ns if first_ns <= middle_ns else NO_TIME,

@@ -37,7 +37,7 @@ LAWS = {
     "fixed": Law.FIXED,
     "periodic": Law.TIMED,
 }
-MOST_RANGES = 64
+MAX_RANGES = 64
 """Ranges of ranks that the recorder in C stores."""
 MAX_SAMPLES = 10_000
 """A second of a thread."""
@@ -120,13 +120,7 @@ class AttachRequest:
                     f"--most-seconds {self.most_seconds:g}: it must be above 0 and below 1e9."
                 )
             lines.append(f"most_ns {round(self.most_seconds * 1e9)}")
-        if self.sample is not None:
-            if not 1 <= self.sample <= MAX_SAMPLES:
-                raise UsageError(
-                    f"--sample {self.sample}: give 1 to {MAX_SAMPLES:,} samples a second, or no "
-                    "number."
-                )
-            lines.append(f"sample {0 if self.sample is True else self.sample}")
+        lines += sample_lines(self.sample, f"--sample {self.sample}", "no number")
         if self.iterate_at:
             chosen = [
                 option
@@ -173,8 +167,8 @@ def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
             f"{OPTION} injects noise into iterations, and --iterate-at {FIND} finds these after "
             "the program has ended. Name the call at which they end: --iterate-at MPI_Allreduce."
         )
-    if len(law.ranks) > MOST_RANGES:
-        raise UsageError(f"{OPTION} {inject}: at most {MOST_RANGES} ranges of ranks.")
+    if len(law.ranks) > MAX_RANGES:
+        raise UsageError(f"{OPTION} {inject}: at most {MAX_RANGES} ranges of ranks.")
     mine = assigned_rank()
     if mine.launcher:
         law.check_ranks(mine.size)
@@ -204,6 +198,28 @@ def timed_lines(law: Injection, seed: int, mine: AssignedRank) -> list[str]:
         *(f"detour {start} {length}" for start, length in detours),
         f"injected {law}",
     ]
+
+
+def sample_lines(sample: int | None, given: str, default: str) -> list[str]:
+    """Return the line that asks for samples; none for None.
+
+    Parameters
+    ----------
+    sample : int, True or None
+        As `Settings` has it.
+    given, default : str
+        What was given, and what asks for as many as cost little, for messages.
+
+    Raises
+    ------
+    UsageError
+        Such a number of samples cannot be taken.
+    """
+    if sample is None or sample is False:
+        return []
+    if not 1 <= sample <= MAX_SAMPLES:
+        raise UsageError(f"{given}: give 1 to {MAX_SAMPLES:,} samples a second, or {default}.")
+    return [f"sample {0 if sample is True else sample}"]
 
 
 def event_lines(*, activities: bool = True) -> list[str]:

@@ -23,13 +23,13 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, CodePl
     frames : sequence of int
         Indices of frames.
     """
-    found: dict[int, CodePlace] = {}
+    places: dict[int, CodePlace] = {}
     by_module: dict[int, list[int]] = {}
     for frame in frames:
         module = int(contexts.module[frame])
         if module == PYTHON:
             code = contexts.codes[int(contexts.function[frame])]
-            found[frame] = CodePlace(
+            places[frame] = CodePlace(
                 function=printable(code.function),
                 file=printable(Path(code.file).name),
                 line=line_of(int(contexts.offset[frame])),
@@ -37,7 +37,7 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, CodePl
         elif module >= 0:
             by_module.setdefault(module, []).append(frame)
         else:
-            found[frame] = CodePlace(function="code without a file")
+            places[frame] = CodePlace(function="code without a file")
     for module, members in by_module.items():
         # A return address lies behind its call, which may be the last instruction of its line.
         addresses = {frame: int(contexts.offset[frame]) - 1 for frame in members}
@@ -45,15 +45,15 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, CodePl
         own = contexts.modules[module]
         if NOT_THE_PROGRAM.search(own.path):  # what it calls inside is nobody's
             stem = printable(Path(own.path).name.partition(".")[0])
-            found |= {frame: CodePlace(function=stem) for frame in members}
+            places |= {frame: CodePlace(function=stem) for frame in members}
             continue
         wanted = {*addresses.values(), *(max(begin - 1, 0) for begin in begins.values())}
         named = lines_of(own, sorted(wanted))
-        found |= {
+        places |= {
             frame: of_function(named[address][0], named[max(begins[frame] - 1, 0)], own, address)
             for frame, address in addresses.items()
         }
-    return found
+    return places
 
 
 def of_function(

@@ -95,6 +95,7 @@ static void write_end(const struct ending *how) {
   text_number(&text, "solves_seen", attached.solves);
   text_number(&text, "solves_of_other_prefixes", attached.passed);
   text_number(&text, "solves_not_recorded_led", attached.led);
+  text_number(&text, "own_recordings", attached.recordings);
   text_number(&text, "marks_in_solves", attached.lost_marks);
   add_calls(&text, "calls", calls_passed);
   add_calls(&text, "calls_of_some", calls_of_some);

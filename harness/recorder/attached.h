@@ -32,6 +32,7 @@ static struct attached {
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t samples_a_second; /* 0: as many as cost little */
   int64_t calls, solves, passed, chosen, taken, lost_marks; /* passed: solves of other prefixes; chosen: the others, of which each Nth is taken */
+  int64_t recordings; /* that the program made of itself */
   int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;
   int64_t load_ns;

@@ -315,8 +315,8 @@ def parts_of(
         np.append(each[cuts[:-1]], end)
         for each, end in ((free, begin.size), (record, len(records)), (region[free], len(regions)))
     ]
-    for ends in zip(*(pairwise(each.tolist()) for each in of_parts), strict=True):
-        bodies, own, inside = (slice(*each) for each in ends)
+    for ends in zip(*(pairwise(part.tolist()) for part in of_parts), strict=True):
+        bodies, own, inside = (slice(*pair) for pair in ends)
         yield bodies, own, inside
 
 

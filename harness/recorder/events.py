@@ -21,7 +21,7 @@ from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import MESSAGE, NO_GROUP, PADDING, PART, SUMMED, RankEvents
 from hindmost.models.events import EventKind
 
-MOST_CELLS = 1 << 24
+MAX_CELLS = 1 << 24
 """Bodies, times events of the longest one, up to which the events of a rank are kept."""
 
 MERGED = (EventKind.SEND, EventKind.RECEIVE)
@@ -153,7 +153,7 @@ def events_of_bodies(
     # lies between the calls of one event is own work before it.
     number = np.arange(body_of.size) - np.searchsorted(body_of, body_of)
     count = max(int(number.max(initial=-1)) + 1, 1)
-    if begin.size * count > MOST_CELLS:
+    if begin.size * count > MAX_CELLS:
         return None, f"a body has {count:,} events, too many to keep of {begin.size:,} bodies"
     since = np.append(0, ends[:-1]) if ends.size else ends
     since = np.where(number == 0, begin[body_of], since)
@@ -260,7 +260,7 @@ class EventsInParts:
     def add(self, found: RankEvents | None, why_not: str = "") -> None:
         """Add the events of the next bodies, or why there are none."""
         width = 0 if found is None else found.kind.shape[1]
-        if self._bodies * width > MOST_CELLS:
+        if self._bodies * width > MAX_CELLS:
             why_not = f"a body has {width:,} events, too many to keep of {self._bodies:,} bodies"
             found = None
         self.why_not = self.why_not or why_not
@@ -304,7 +304,7 @@ def among(
     calls: NDArray[np.void], classes: tuple[CallClass, ...], wanted: tuple[CallClass, ...]
 ) -> NDArray[np.bool_]:
     """Return which calls are of certain classes: bool, shape (call,)."""
-    by_number = np.array([each in wanted for each in classes], np.bool_)
+    by_number = np.array([call_class in wanted for call_class in classes], np.bool_)
     return np.asarray(by_number[-1 - calls["what"]])
 
 

@@ -216,4 +216,4 @@ def read_law(text: str) -> Injection:
     """
     law = read_noise_law(text, OPTION)
     trace = read_trace(Path(law.file), OPTION) if law.file else None
-    return Injection(**{each.name: getattr(law, each.name) for each in fields(law)}, trace=trace)
+    return Injection(**{field.name: getattr(law, field.name) for field in fields(law)}, trace=trace)

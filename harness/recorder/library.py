@@ -191,7 +191,7 @@ def _open(mode: int) -> ctypes.CDLL:
 
 def refuse_second_recording() -> None:
     """Raise a UsageError while a loop or a solve of this process is being recorded."""
-    if loaded().hindmost_is_busy():
+    if not loaded().hindmost_may_record():
         raise UsageError(
             "This process is already recording a loop or a solve. It can record one at a time: "
             "end that recording first."

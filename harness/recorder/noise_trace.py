@@ -28,14 +28,14 @@ from hindmost.records import RecordError, from_document
 from hindmost.text import percent, seconds
 
 DIGITS = 8
-MOST_NS = 10**15
+MAX_NS = 10**15
 STARTS, LENGTHS = "detour_start_ns", "detour_length_ns"
 Lane = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Starts and lengths of the detours of a rank, and the time in which they were recorded."""
 
 
 Nanoseconds = Annotated[
-    int, Meta(ge=0, le=MOST_NS, description=f"whole nanoseconds, at most {MOST_NS:,}")
+    int, Meta(ge=0, le=MAX_NS, description=f"whole nanoseconds, at most {MAX_NS:,}")
 ]
 
 
@@ -46,7 +46,7 @@ class RankDetours:
     detour_start_ns: list[Nanoseconds]
     detour_length_ns: list[Nanoseconds]
     elapsed_s: Annotated[
-        float, Meta(ge=1e-9, le=MOST_NS * 1e-9, description="seconds of the measurement")
+        float, Meta(ge=1e-9, le=MAX_NS * 1e-9, description="seconds of the measurement")
     ]
 
 
@@ -157,12 +157,12 @@ def detours_of(rank: dict[str, Any], about: str) -> Lane:
 
 UNITS_NS = {"ns": 1.0, "us": 1e3, "usec": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 UNIT = re.compile(r"\[(ns|us|usec|µs|ms|s)\]")
-LEAST_ROWS = 2
+MIN_ROWS = 2
 USUAL, MIDDLE = 0.1, 0.5
 """Quantiles of quanta: undisturbed ones, and their jitter above these."""
 CLEAR = 5.0
 """Jitters that a quantum must be over the usual one, to have a detour."""
-LEAST_DETOUR_NS = 500.0
+MIN_DETOUR_NS = 500.0
 
 
 def columns_of(text: str, about: str) -> Lane:
@@ -213,22 +213,22 @@ def rows_of(text: str, about: str, scale_ns: float | None) -> NDArray[np.float64
     """
     try:
         lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
-        found = np.loadtxt(lines, ndmin=2) if lines else np.empty((0, 2))
-        if found.shape[1] != 2 or not (found >= 0.0).all():
+        rows = np.loadtxt(lines, ndmin=2) if lines else np.empty((0, 2))
+        if rows.shape[1] != 2 or not (rows >= 0.0).all():
             raise ValueError("two columns of times are expected")
-        if scale_ns is None and (found % 1.0).any():
+        if scale_ns is None and (rows % 1.0).any():
             raise ValueError("a time has a fraction")
     except ValueError as error:
         raise DataError(
             f"{about}: {error}; write the start and the duration of a detour in whole "
             "nanoseconds, or name the unit of both in a header, as '# start [us] duration [us]'."
         ) from error
-    if len(found) < LEAST_ROWS:
-        raise DataError(f"{about}: it has fewer than {LEAST_ROWS} detours.")
-    found *= scale_ns or 1.0
-    if not (found <= MOST_NS).all():
-        raise DataError(f"{about}: a time of {found.max() * 1e-9:g} s; is its unit right?")
-    return found
+    if len(rows) < MIN_ROWS:
+        raise DataError(f"{about}: it has fewer than {MIN_ROWS} detours.")
+    rows *= scale_ns or 1.0
+    if not (rows <= MAX_NS).all():
+        raise DataError(f"{about}: a time of {rows.max() * 1e-9:g} s; is its unit right?")
+    return rows
 
 
 def over_usual(lasted_ns: NDArray[np.float64], start_ns: NDArray[np.float64], about: str) -> Lane:
@@ -240,10 +240,10 @@ def over_usual(lasted_ns: NDArray[np.float64], start_ns: NDArray[np.float64], ab
     """
     usual, middle = np.quantile(lasted_ns, (USUAL, MIDDLE))
     excess = lasted_ns - usual
-    found = excess > max(CLEAR * (middle - usual), LEAST_DETOUR_NS)
-    if found.sum() < LEAST_ROWS:
+    found = excess > max(CLEAR * (middle - usual), MIN_DETOUR_NS)
+    if found.sum() < MIN_ROWS:
         raise DataError(
-            f"{about}: fewer than {LEAST_ROWS} of its {lasted_ns.size} pieces of work last clearly "
+            f"{about}: fewer than {MIN_ROWS} of its {lasted_ns.size} pieces of work last clearly "
             "longer than usual, so it has no noise to inject."
         )
     start = np.rint(start_ns[found] + usual - start_ns[0]).astype(np.int64)
@@ -264,7 +264,7 @@ def osnoise_of(raw: bytes, about: str) -> tuple[Lane, ...] | None:
     if ranks < 1 or steps < 1 or values.size != 2 * int(ranks) * int(steps):
         return None
     seconds = values.reshape(ranks, 2, steps).astype(np.float64)
-    if not (np.isfinite(seconds).all() and (seconds >= 0.0).all() and seconds.sum() < MOST_NS):
+    if not (np.isfinite(seconds).all() and (seconds >= 0.0).all() and seconds.sum() < MAX_NS):
         raise DataError(f"{about}: a file of osnoise with times that cannot be.")
     return tuple(
         over_usual(1e9 * work, 1e9 * (np.cumsum(step) - step), f"{about}: rank {rank}")

@@ -11,6 +11,7 @@
 #include "places.h"
 #include "rank_file.h"
 #include "rawfile.h"
+#include "sampler.h"
 #include "recording.h"
 #include "requests.h"
 #include "sections.h"
@@ -59,8 +60,10 @@ static void leave_own(void) {
   free(attached.origins);
   if (attached.records) last = attached;
   outer.attached.calls += attached.calls; /* of an attached program, too */
+  outer.attached.recordings++;
   outer.attached.solves += attached.solves;
   outer.attached.led += attached.led + (attached.rank ? 0 : attached.taken);
+  sampler_end_own();
   attached = outer.attached;
   raw = outer.raw;
   loop = outer.loop;
@@ -72,11 +75,13 @@ static void leave_own(void) {
 }
 
 static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
-  (void)begin_ns, (void)end_ns, (void)call, (void)flags;
-  bound_after_call(0);
+  (void)call, (void)flags;
+  if (sampling) sampler_leave(begin_ns, end_ns);
+  if (attached.budget) bound_after_call(0);
 }
 
 static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
+  sampler_pause();
   outer.attached = attached;
   outer.raw = raw;
   outer.loop = loop;
@@ -93,7 +98,7 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   pairs_page = NULL;
   FILE *file = fmemopen(settings, strlen(settings), "r");
   if (file) take_settings(file);
-  if (attached.budget) call_hooks.after_call = bound_call;
+  if (attached.budget || attached.samples) call_hooks.after_call = bound_call;
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
 }
@@ -109,7 +114,6 @@ static int get_memory_again(void) {
 
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (ksp && !hindmost_connect_petsc()) return -1;
-  if (before_recording) before_recording();
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
   peers_in_solves = 1;
@@ -124,12 +128,16 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   write_program();
   write_clock();
   count_active_collectives();
+  if (attached.samples) sampler_begin_own(attached.own);
   PMPI_Barrier(attached.own);
   if (!ksp) open_loop();
   return 0;
 }
 
-int hindmost_is_busy(void) { return session_number() || attached.about; }
+int hindmost_may_record(void) {
+  if (before_recording) before_recording();
+  return !session_number() && !attached.about;
+}
 
 void hindmost_own_mark(int what, int64_t number, int error) {
   if (!loop_is_open() || !recording()) return;
@@ -150,7 +158,7 @@ static int numbered(char **names, int *count, int most, const char *name) {
 int hindmost_own_phase(const char *name) { return numbered(loop.phase, &loop.phases, MAX_LOOP_PHASES, name); }
 int hindmost_own_error(const char *name) { return numbered(loop.error, &loop.errors, MAX_LOOP_ERRORS, name); }
 
-void hindmost_own_end(int keeps) {
+int hindmost_own_end(int keeps) {
   sigset_t before;
   leave_solve(keeps);
   if (keeps && loop_is_open() && begin_writing(&before)) {
@@ -166,5 +174,7 @@ void hindmost_own_end(int keeps) {
     }
   } else
     raw_close();
+  int failure = raw.failure;
   leave_own();
+  return failure;
 }

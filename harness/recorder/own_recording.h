@@ -8,8 +8,9 @@
  * error, 0 if there was none, or -1 if PETSc does not call the recorder. `settings`: as in the file of an attached program. */
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings);
 
-/* Whether one is open, or anything else is recorded: only one is possible at a time. */
-int hindmost_is_busy(void);
+/* Whether nothing is recorded: only one recording is possible at a time. The loops of an attached program that records
+ * itself are not looked for any more. */
+int hindmost_may_record(void);
 
 /* An instant in the loop: the begin of an iteration, its end or the error that ended it, begin or end of a phase. */
 void hindmost_own_mark(int what, int64_t number, int error);
@@ -18,5 +19,6 @@ void hindmost_own_mark(int what, int64_t number, int error);
 int hindmost_own_phase(const char *name);
 int hindmost_own_error(const char *name);
 
-/* Ends, behind hindmost_disarm; collective if it keeps what was recorded. */
-void hindmost_own_end(int keeps);
+/* Ends, behind hindmost_disarm; collective if it keeps what was recorded. Returns the system's error if some of that could
+ * not be written, else 0. */
+int hindmost_own_end(int keeps);

@@ -18,7 +18,6 @@ static int32_t monitor_mark;
 
 /* A mark; `what` may be a number that says more than its letter. */
 static inline void mark(int letter, int32_t what) {
-  NOTE_CONTEXT;
   int64_t t = now();
   if (counting) count_mark();
   if (activities) note_activities(t);

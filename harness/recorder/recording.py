@@ -193,7 +193,7 @@ def rank_run(
         See `RankRun`.
     """
     first, last, norms = recordings[0], recordings[-1], bodies.residual_norm
-    other_s = sum(sum(each.other_s.values()) for each in recordings)
+    other_s = sum(sum(recording.other_s.values()) for recording in recordings)
     # Before and after its loop a program may make such calls, too: they are no part of the run.
     unclassified_s = float(bodies.phase_duration[:, PHASES.index("unclassified")].sum())
     between_s = bodies.solve_time_s - float(bodies.duration.sum())
@@ -203,14 +203,14 @@ def rank_run(
         residual_norm=np.full(bodies.duration.size, np.nan) if norms is None else norms,
         incoming=Edges.none() if incoming is None else incoming,
         mpi_other_s=min(other_s, bodies.solve_time_s) if seen else bodies.solve_time_s,
-        context_switches=sum(each.switches for each in recordings),
-        core_wait_s=sum(each.core_wait_s for each in recordings),
-        threads=max(each.threads for each in recordings),
-        others_cpu_s=sum(each.others_cpu_s for each in recordings),
-        foreign_calls=sum(each.foreign_calls for each in recordings),
-        foreign_threads=max(each.foreign_threads for each in recordings),
-        polls=sum(each.polls for each in recordings),
-        between_polls_s=sum(each.between_polls_s for each in recordings),
+        context_switches=sum(recording.switches for recording in recordings),
+        core_wait_s=sum(recording.core_wait_s for recording in recordings),
+        threads=max(recording.threads for recording in recordings),
+        others_cpu_s=sum(recording.others_cpu_s for recording in recordings),
+        foreign_calls=sum(recording.foreign_calls for recording in recordings),
+        foreign_threads=max(recording.foreign_threads for recording in recordings),
+        polls=sum(recording.polls for recording in recordings),
+        between_polls_s=sum(recording.between_polls_s for recording in recordings),
         cpu=first.cpu,
         cpuset=first.cpuset,
         host=first.host,

@@ -105,10 +105,12 @@ static int64_t sample_period_ns;
 static int notes_last, noted; /* whether the program is about to end, and how many threads have noted where they stand */
 static struct sampled_thread *blocked_thread; /* where the recorded thread is blocked, outside of MPI */
 static int samples_wanted, samples_began, samples_by_timer;
+static int samples_paused, watch_number; /* paused: the program records a part of it itself; number: of the last watcher */
+static uint32_t python_named; /* places so far whose lines of Python are known */
 static const char *no_samples_why = "";
 static double sample_cost_ns;
 static __thread struct sampled_thread *this_thread __attribute__((tls_model("initial-exec")));
-static struct {
+static struct samples_written {
   uint32_t places, chains, pairs;
 } samples_written;
 
@@ -561,8 +563,9 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 static void *watch_blocked(void *unused) {
   const struct sampled_thread *recorded = &sampled->threads[0];
+  const int number = __atomic_load_n(&watch_number, __ATOMIC_ACQUIRE);
   uint64_t random = 88172645463325252u;
-  while (sampling) {
+  while (number == __atomic_load_n(&watch_number, __ATOMIC_ACQUIRE)) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     nanosleep(&(struct timespec){0, (long)(WATCH_NS * 3 / 4 + random % (WATCH_NS / 2))}, NULL);
     if (sampling && !__atomic_load_n(&notes_last, __ATOMIC_ACQUIRE) && __atomic_load_n(&open_call, __ATOMIC_RELAXED) < 0)
@@ -576,15 +579,14 @@ static void begin_watching(void) {
   pthread_attr_t attributes;
   pthread_t watcher;
   sigset_t all, before;
-  struct sampled_thread *free_one = NULL;
   if (this_thread != &sampled->threads[0]) return;
-  for (int i = 1; i < SAMPLED_THREADS && !free_one; i++) {
+  for (int i = 1; i < SAMPLED_THREADS && !blocked_thread; i++) {
     int expected = THREAD_FREE;
-    if (atomic_compare_exchange_strong(&sampled->threads[i].state, &expected, THREAD_WATCHED)) free_one = &sampled->threads[i];
+    if (atomic_compare_exchange_strong(&sampled->threads[i].state, &expected, THREAD_WATCHED)) blocked_thread = &sampled->threads[i];
   }
-  if (!free_one) return;
-  free_one->tid = this_thread->tid, free_one->number = 0, free_one->event = -1;
-  blocked_thread = free_one;
+  if (!blocked_thread) return;
+  blocked_thread->tid = this_thread->tid, blocked_thread->number = 0, blocked_thread->event = -1;
+  __atomic_add_fetch(&watch_number, 1, __ATOMIC_ACQ_REL);
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_attr_init(&attributes);
@@ -606,16 +608,17 @@ static void describe_sampling(void) {
   text_frame(&text, RAW_SAMPLER);
 }
 
-#ifndef HINDMOST_LINKED
 static void stop_sampling(const char *why) {
   if (!sampling) return;
   sampling = 0;
+  __atomic_add_fetch(&watch_number, 1, __ATOMIC_ACQ_REL);
   call_hooks.before_call = NULL;
   for (int i = 0; i < SAMPLED_THREADS; i++)
     if (atomic_load(&sampled->threads[i].state) == THREAD_LIVES) disarm_thread(&sampled->threads[i]);
   no_samples_why = why;
 }
 
+#ifndef HINDMOST_LINKED
 /* The program's own handler of SIGPROF takes the signal from here on. */
 static void give_signal_back(void) { stop_sampling("the program installed a handler of SIGPROF of its own"); }
 
@@ -682,11 +685,11 @@ static double measured_cost_ns(void) {
 }
 
 static void sampler_prepare(void) {
-  void *memory = mmap(NULL, sizeof *sampled, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory = sampled ? sampled : mmap(NULL, sizeof *sampled, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
   sampled = memory;
   samples_wanted = 1;
-  know_thread();
+  if (!this_thread) know_thread();
 }
 
 static void find_python_frames(void) {
@@ -705,10 +708,10 @@ static void sampler_begin(MPI_Comm ranks) {
   sigemptyset(&ours.sa_mask); /* an end asks where the program is, and is told so once the handler has returned */
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaddset(&ours.sa_mask, ends[i]);
   sigaction(SIGPROF, NULL, &before);
-  if (before.sa_flags & SA_SIGINFO || before.sa_handler != SIG_DFL)
+  if (before.sa_flags & SA_SIGINFO ? before.sa_sigaction != take_sample : before.sa_handler != SIG_DFL)
     no_samples_why = "the program has a handler of SIGPROF of its own";
-  else if (!this_thread || this_thread->silent)
-    no_samples_why = "the first thread blocks SIGPROF, or begins MPI in another thread than main";
+  else if (!this_thread || this_thread->silent || this_thread->number)
+    no_samples_why = "the recorded thread blocks SIGPROF, or is not the first one";
   else {
     refresh_modules();
     find_python_frames();
@@ -740,6 +743,34 @@ static void sampler_begin(MPI_Comm ranks) {
         !arm_thread(&sampled->threads[i]))
       atomic_fetch_add(&unsampled_threads, 1);
   begin_watching();
+}
+
+static void sampler_pause(void) {
+  if (!samples_wanted) return;
+  samples_paused = 1 + sampling;
+  sampling = 0;
+}
+
+static void sampler_begin_own(MPI_Comm ranks) {
+  if (samples_paused) return;
+  sampler_prepare();
+  if (!samples_wanted) return;
+  memset(sampled->context_cpu_ns, 0, (chain_count + 1) * sizeof(int64_t));
+  samples_began = 0, no_samples_why = "";
+  sampler_begin(ranks);
+}
+
+static void sampler_end_own(void) {
+  if (samples_paused) {
+    sampling = samples_paused - 1, samples_paused = 0;
+    return;
+  }
+  if (sampling) stop_sampling("");
+  samples_wanted = 0;
+}
+
+static void sampler_forget_written(void) {
+  if (!samples_paused) samples_written = (struct samples_written){0};
 }
 
 static void sampler_leave_child(void) {
@@ -859,7 +890,7 @@ static int pair_is_ready(uint32_t at) { return (int)__atomic_load_n(&sampled->pa
 static void sampler_write(void) {
   static const char *described = "";
   static uint32_t unsampled_described;
-  if (!samples_wanted || !atomic_load(&modules_now)) return;
+  if (!samples_wanted || samples_paused || !atomic_load(&modules_now)) return;
   /* In a signal's handler nothing is asked of the loader, nor of Python: another thread may hold their locks. */
   const int may_ask = syscall(SYS_gettid) == recorded_thread && !text_uses_spare;
   for (int i = 0; i < SAMPLED_THREADS; i++) {
@@ -877,7 +908,8 @@ static void sampler_write(void) {
   places = ready_until(samples_written.places, places < MAX_SAMPLE_PLACES ? places : MAX_SAMPLE_PLACES, place_is_ready);
   uint32_t chains = ready_until(samples_written.chains, (uint32_t)(atomic_load(&sample_chains) >> 32), chain_is_ready);
   uint32_t pairs = ready_until(samples_written.pairs, atomic_load(&sample_pairs), pair_is_ready);
-  name_python_places(samples_written.places, places, may_ask);
+  name_python_places(python_named, places, may_ask);
+  if (places > python_named) python_named = places;
   if (places > samples_written.places)
     raw_frame(RAW_SAMPLE_PLACES, sampled->places + samples_written.places,
               (places - samples_written.places) * sizeof(struct place));

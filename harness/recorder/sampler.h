@@ -36,5 +36,14 @@ static void sampler_note_all(const void *context);
 /* Writes the samples so far, before write_contexts; between begin_writing and end_writing. */
 static void sampler_write(void);
 
+/* Where the program records a part of itself: samples of an attached program pause, and go on at the end; else those of the
+ * part begin, and end. */
+static void sampler_pause(void);
+static void sampler_begin_own(MPI_Comm ranks);
+static void sampler_end_own(void);
+
+/* What samples refer to is written anew. */
+static void sampler_forget_written(void);
+
 /* In a forked child. */
 static void sampler_leave_child(void);

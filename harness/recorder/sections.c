@@ -85,7 +85,10 @@ static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, v
   *written = count;
 }
 
-static void forget_written(void) { memset(&written, 0, sizeof written); }
+static void forget_written(void) {
+  memset(&written, 0, sizeof written);
+  sampler_forget_written();
+}
 
 /* Other threads may add some meanwhile: chains are counted first, since what they name is there before them. */
 static void write_contexts(void) {

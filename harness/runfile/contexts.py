@@ -180,11 +180,11 @@ class CallContexts:
             "frame_offset": self.offset,
             "frame_function": self.function,
             "frame_bytes": self.size,
-            "code_line": np.array([each.first_line for each in self.codes], np.int32),
-            "code_file": [each.file for each in self.codes],
-            "code_function": [each.function for each in self.codes],
-            "module_path": [each.path for each in self.modules],
-            "module_identity": [each.identity for each in self.modules],
+            "code_line": np.array([code.first_line for code in self.codes], np.int32),
+            "code_file": [code.file for code in self.codes],
+            "code_function": [code.function for code in self.codes],
+            "module_path": [module.path for module in self.modules],
+            "module_identity": [module.identity for module in self.modules],
             **({"frame_place": list(self.places)} if self.places else {}),
         }
 
@@ -199,7 +199,7 @@ class CallContexts:
             or (self.frames >= self.module.size).any()
             or len(self.places) not in (0, self.module.size)
             or ((self.module < NOWHERE) | (self.module >= len(self.modules))).any()
-            or any((each < 0).any() for each in numbers)
+            or any((number < 0).any() for number in numbers)
             or (self.function[self.module == PYTHON] >= len(self.codes)).any()
         ):
             raise ValueError("call contexts do not fit together")
@@ -243,17 +243,17 @@ def merged(
     frames: dict[tuple[int, int, int, int], int] = {}
     chains: dict[bytes, int] = {b"": 0}
     numbers: list[NDArray[np.uint32]] = []
-    for each in ranks:
+    for rank in ranks:
         of_module = [
             modules.setdefault((own.path.rpartition("/")[2], own.identity), (len(modules), own))[0]
-            for own in each.modules
+            for own in rank.modules
         ]
-        of_code = [codes.setdefault(own, len(codes)) for own in each.codes]
+        of_code = [codes.setdefault(own, len(codes)) for own in rank.codes]
         rows = zip(
-            each.module.tolist(),
-            each.offset.tolist(),
-            each.function.tolist(),
-            each.size.tolist(),
+            rank.module.tolist(),
+            rank.offset.tolist(),
+            rank.function.tolist(),
+            rank.size.tolist(),
             strict=True,
         )
         of_frame = np.array(
@@ -271,8 +271,8 @@ def merged(
             ],
             np.uint32,
         )
-        places = of_frame[each.frames].tobytes()
-        bounds = (each.start * of_frame.itemsize).tolist()
+        places = of_frame[rank.frames].tobytes()
+        bounds = (rank.start * of_frame.itemsize).tolist()
         numbers.append(
             np.array(
                 [
@@ -283,7 +283,7 @@ def merged(
             )
         )
     table = np.array(list(frames), np.int64).reshape(-1, 4)
-    lengths = np.array([len(each) // np.uint32().itemsize for each in chains], np.int64)
+    lengths = np.array([len(chain) // np.uint32().itemsize for chain in chains], np.int64)
     return (
         CallContexts(
             modules=tuple(own for _, own in modules.values()),

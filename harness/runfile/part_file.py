@@ -90,8 +90,8 @@ class RunName:
 def unwritable(path: Path, error: OSError) -> DataError:
     """Say why a file cannot be written."""
     return DataError(
-        f"{path} cannot be written: {error.strerror}. Nothing was left behind; free some space or "
-        "choose another folder with --out."
+        f"{path} cannot be written: {error.strerror}. The unfinished file is removed; free some "
+        "space or choose another folder."
     )
 
 

@@ -113,14 +113,14 @@ class RankSamples:
 
 def sampling_of(ranks: Sequence[RankSamples]) -> dict[str, Any]:
     """Return how the samples of all ranks were taken; see `attributes.Sampling`."""
-    kinds = [each.mechanism for each in ranks]
+    kinds = [rank.mechanism for rank in ranks]
     return {
         "mechanism": next((kind for kind in ("none", "timer") if kind in kinds), "event"),
-        "why_none": next(filter(None, (each.why_none for each in ranks)), ""),
-        "per_second": 1.0 / period_s if (period_s := max(each.period_s for each in ranks)) else 0.0,
-        "cost": max(each.cost_s / each.period_s if each.period_s else 0.0 for each in ranks),
-        "lost": sum(each.lost for each in ranks),
-        "unsampled": sum(each.unsampled for each in ranks),
+        "why_none": next(filter(None, (rank.why_none for rank in ranks)), ""),
+        "per_second": 1.0 / period_s if (period_s := max(rank.period_s for rank in ranks)) else 0.0,
+        "cost": max(rank.cost_s / rank.period_s if rank.period_s else 0.0 for rank in ranks),
+        "lost": sum(rank.lost for rank in ranks),
+        "unsampled": sum(rank.unsampled for rank in ranks),
     }
 
 
@@ -129,7 +129,9 @@ def variables_of(ranks: Iterable[RankSamples]) -> dict[str, Any]:
     stacks: dict[CodeStack, int] = {CodeStack(): 0}
     rows, numbers, threads, periods, spent, slow = [], [], [], [], [], []
     for rank, own in enumerate(ranks):
-        of_stack = np.array([stacks.setdefault(each, len(stacks)) for each in own.stacks], np.int64)
+        of_stack = np.array(
+            [stacks.setdefault(stack, len(stacks)) for stack in own.stacks], np.int64
+        )
         here = np.stack([own.thread, own.context, of_stack[own.stack], own.kind, own.part])
         kinds, which = np.unique(here, axis=1, return_inverse=True)
         counts = np.bincount(which.ravel(), own.count, kinds.shape[1]).astype(np.int64)
@@ -142,7 +144,7 @@ def variables_of(ranks: Iterable[RankSamples]) -> dict[str, Any]:
     rank, thread, context, stack, kind, part, count = np.concatenate(rows, axis=1)
     thread_rank, number = np.concatenate(numbers, axis=1)
     places: dict[CodePlace, int] = {}
-    of_place = [places.setdefault(place, len(places)) for each in stacks for place in each.places]
+    of_place = [places.setdefault(place, len(places)) for stack in stacks for place in stack.places]
     return {
         "sample_rank": rank.astype(np.int32),
         "sample_thread": thread.astype(np.int32),
@@ -157,10 +159,10 @@ def variables_of(ranks: Iterable[RankSamples]) -> dict[str, Any]:
         "thread_rank": thread_rank.astype(np.int32),
         "thread_number": number.astype(np.int32),
         "thread_time": np.concatenate(threads),
-        "stack_end": np.cumsum([len(each.places) for each in stacks], dtype=np.int64),
-        "stack_region": np.array([each.region for each in stacks], np.int32),
+        "stack_end": np.cumsum([len(stack.places) for stack in stacks], dtype=np.int64),
+        "stack_region": np.array([stack.region for stack in stacks], np.int32),
         "stack_place": np.array(of_place, np.uint32),
-        "place_line": np.array([each.line for each in places], np.int32),
-        "place_function": [each.function for each in places],
-        "place_file": [each.file for each in places],
+        "place_line": np.array([place.line for place in places], np.int32),
+        "place_function": [place.function for place in places],
+        "place_file": [place.file for place in places],
     }

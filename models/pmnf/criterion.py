@@ -21,7 +21,7 @@ PRICE = (0.0, 0.3, 1.0)
 """c for none, one and two terms."""
 FEWEST = 5
 """Provisional models of fewer points pay as if they had this number."""
-MOST_PRODUCTS = 4
+MAX_PRODUCTS = 4
 """Terms that a model over several parameters may have."""
 OF_FIRST = 0.75
 """Factor of log M for a parameter's first exponents: of constants, some 4 % get a term."""
@@ -83,10 +83,10 @@ def joint_penalties(points: int, exponents: int, parameters: int) -> NDArray[np.
     float64 array, shape (terms, parameters used, further exponents)
         Terms from 0 to 4; infinite where there are too few points for that many.
     """
-    table = np.empty((MOST_PRODUCTS + 1, parameters + 1, MOST_PRODUCTS * parameters + 1))
+    table = np.empty((MAX_PRODUCTS + 1, parameters + 1, MAX_PRODUCTS * parameters + 1))
     shapes = np.log(2.0**parameters - 1.0)
     used, further = np.indices(table.shape[1:])
     chosen = (OF_FIRST * used + OF_FURTHER * further) * np.log(exponents)
-    for terms, akaike in enumerate(corrected_akaike(points, np.arange(MOST_PRODUCTS + 1))):
+    for terms, akaike in enumerate(corrected_akaike(points, np.arange(MAX_PRODUCTS + 1))):
         table[terms] = akaike + 2.0 * (chosen + OF_TERM * max(terms - 1, 0) * shapes)
     return table

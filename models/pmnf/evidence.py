@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
-from hindmost.models.pmnf.search import LEAST_ANGLE
+from hindmost.models.pmnf.search import MIN_ANGLE
 from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import columns
 
@@ -32,7 +32,7 @@ SMOOTH = (24, 8)
 smooth is far from all of them."""
 KNEES, BEYOND = 48, 16.0
 """Bends of the curves that approach a bound, and how far outside the points they may lie."""
-LEAST_PRECISION = 1e-300
+MIN_PRECISION = 1e-300
 ROUNDING = 1e-9
 """Share of what a term explains, by which another must explain more."""
 FLOORS = np.array([0.005, 0.05])
@@ -255,7 +255,7 @@ def side_residuals(
                     for a in range(b + 1):
                         most_t = max(most_t, abs(columns[points - 1 - a if side else a, best]))
                     fixed *= tt[best] * (most_y / most_t) ** 2
-                precision[kernel, side, b] = np.log(max(fixed, LEAST_PRECISION))
+                precision[kernel, side, b] = np.log(max(fixed, MIN_PRECISION))
 
 
 @declared("(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])", division="numpy")
@@ -321,6 +321,6 @@ def whole_residuals(
                 apart = 1.0 - alike * alike
                 on_q, on_r = along[q] - alike * along[r], along[r] - alike * along[q]
                 both = on_q * along[q] + on_r * along[r]
-                if apart >= LEAST_ANGLE and on_q > 0.0 and on_r > 0.0 and both > explained * apart:
+                if apart >= MIN_ANGLE and on_q > 0.0 and on_r > 0.0 and both > explained * apart:
                     explained = both / apart
         least[kernel] = min(least[kernel], max(spread - explained, 0.0))

@@ -10,8 +10,8 @@ from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.lattice import average_over_lattice
 from hindmost.models.pmnf.models import ScalingModels
-from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
-from hindmost.models.pmnf.search import MOST_TERMS, search
+from hindmost.models.pmnf.observations import MIN_POINTS, Observations, observe
+from hindmost.models.pmnf.search import MAX_TERMS, search
 from hindmost.models.pmnf.space import search_space, searched_columns
 
 
@@ -68,8 +68,8 @@ def fit_observations(
     *,
     space: str = "paper",
     parameter: str = "p",
-    terms: int = MOST_TERMS,
-    least_points: int = LEAST_POINTS,
+    terms: int = MAX_TERMS,
+    least_points: int = MIN_POINTS,
 ) -> ScalingModels:
     """Fit models of at most so many terms to what `observe` gave; else as `fit`."""
     chosen = search_space(space)

@@ -14,7 +14,7 @@ from hindmost.models.pmnf.forecast.kernels import MeasuredKernels, Predictions, 
 from hindmost.models.pmnf.model import ScalingModel, columns_of
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import Noise
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.observations import MIN_POINTS
 from hindmost.models.pmnf.segments.likelihood import Segmentations
 from hindmost.models.pmnf.segments.paper import PaperSegmentations
 from hindmost.models.pmnf.segments.segmentation import (
@@ -56,7 +56,7 @@ class Segment:
     @property
     def provisional(self) -> bool:
         """Whether it has fewer points than a model needs."""
-        return self.points < LEAST_POINTS
+        return self.points < MIN_POINTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class KernelModel:
             factor = np.ones(which.size)
             for number in np.unique(which):
                 values = self._values_of(self.segments[number])
-                if values.size < LEAST_POINTS:
+                if values.size < MIN_POINTS:
                     own = which == number
                     ahead = np.log(
                         np.maximum(targets[own, self.axis] / values.max(initial=1e-300), 1.0)
@@ -196,11 +196,11 @@ class KernelModel:
         asked = []
         for part in self.segments if self.changes else ():
             values = self._values_of(part)
-            if 0 < values.size < LEAST_POINTS:
+            if 0 < values.size < MIN_POINTS:
                 asked.append(
                     f"only {values.size} values of {self.parameter} from {values[0]:g} to "
                     f"{values[-1]:g}: how it grows with {self.parameter} there is open; measure "
-                    f"{LEAST_POINTS - values.size} more"
+                    f"{MIN_POINTS - values.size} more"
                 )
         return "; ".join(asked)
 
@@ -339,8 +339,8 @@ def predict_together(parts: Sequence[KernelModels], at: tuple[float, ...]) -> Pr
         first += len(part)
     forecasts = forecast_kernels(groups, at[0]) if groups else []
     for kernels, forecast in zip(numbers, forecasts, strict=True):
-        for each in fields(Predictions):
-            getattr(found, each.name)[kernels] = getattr(forecast, each.name)
+        for field in fields(Predictions):
+            getattr(found, field.name)[kernels] = getattr(forecast, field.name)
     for values in (found.predicted, found.low, found.high):
         values[positive & (values < 0.0)] = 0.0
     return found

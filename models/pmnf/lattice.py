@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.predictive import Component, mixture_interval
-from hindmost.models.pmnf.search import DIGITS, LEAST_ANGLE
+from hindmost.models.pmnf.search import DIGITS, MIN_ANGLE
 from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
 
@@ -139,9 +139,9 @@ def components(
     # values, so that many such pairs are left: that is the part of the cosine between them.
     q, r = np.tril_indices(of_space, -1)
     pairs, cosine = q.size, (unit @ unit.T)[q, r]
-    sine = np.maximum(1.0 - cosine**2, LEAST_ANGLE)
+    sine = np.maximum(1.0 - cosine**2, MIN_ANGLE)
     on_q, on_r = (along[q] - cosine * along[r]) / sine, (along[r] - cosine * along[q]) / sine
-    add = exists[q] & exists[r] & (1.0 - cosine**2 >= LEAST_ANGLE) & (on_q > 0.0) & (on_r > 0.0)
+    add = exists[q] & exists[r] & (1.0 - cosine**2 >= MIN_ANGLE) & (on_q > 0.0) & (on_r > 0.0)
     q, r, cosine, sine = q[add], r[add], cosine[add], sine[add]
     on_q, on_r = on_q[add, None], on_r[add, None]
     rss = ((target - on_q * unit[q] - on_r * unit[r]) ** 2).sum(axis=1)

@@ -14,7 +14,7 @@ LONE = 10.0
 """Ratio of a value to what its neighbours suggest, from which something else was measured."""
 AGREE = 0.5
 """Difference of the neighbours from each other over that of the value from them, logarithms."""
-LEAST_ON_LINE = 4
+MIN_ON_LINE = 4
 """Points of a line on which one can be the odd one out."""
 AMONG = 6
 """Values of which one may be alone; where more are, the series jumps to and fro."""
@@ -69,7 +69,7 @@ def lines_along(table: NDArray[np.float64], axis: int) -> list[NDArray[np.intp]]
         which = np.unique(others, axis=0, return_inverse=True)[1].ravel()
     order = np.lexsort((table[:, axis], which))
     borders = np.flatnonzero(np.diff(which[order])) + 1
-    return [line for line in np.split(order, borders) if line.size >= LEAST_ON_LINE]
+    return [line for line in np.split(order, borders) if line.size >= MIN_ON_LINE]
 
 
 def to_leave_out(

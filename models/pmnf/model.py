@@ -18,7 +18,7 @@ APART = 2.0
 FAR_OFF = 5.0
 """Standard errors of the values by which a function is off, on root mean square, that does not fit.
 Repetitions within one run scatter less than runs do, so that a factor of 2 or 3 says little."""
-LEAST_OFF = 0.05
+MIN_OFF = 0.05
 """Share of a value by which it is off at some point as well: less is accurate enough, however small
 the scatter is."""
 FACTOR_OFF = 1.5
@@ -353,7 +353,7 @@ def misfit(
     if scatter > 0.0 and (size > 0.0).all():
         off = np.sqrt(shares / shares.mean()) * np.abs(fitted - values) / size
         ratio = float(np.sqrt((off**2).sum() / free)) / scatter
-        if ratio >= FAR_OFF and off.max() >= LEAST_OFF:
+        if ratio >= FAR_OFF and off.max() >= MIN_OFF:
             far, worst = True, int(off.argmax())
     if not far:
         return None

@@ -21,10 +21,10 @@ from hindmost.models.pmnf.term import columns
 
 Array = NDArray[np.float64]
 
-LEAST_POOLED = 20
+MIN_POOLED = 20
 """Kernels that tell the kind of noise together."""
-LEAST_REPETITIONS = 3
-MOST_ASKED = 400
+MIN_REPETITIONS = 3
+MAX_ASKED = 400
 """Kernels whose residuals are looked at; more say the same."""
 ROUNDING = 1e-9
 """Scatter of logarithms that is rounding, where repetitions follow a kind of noise exactly."""
@@ -118,7 +118,7 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
     with np.errstate(invalid="ignore"):
         ordered = np.sort(values, axis=2)  # NaN last
         count = np.isfinite(values).sum(axis=2)
-        complete = count >= LEAST_REPETITIONS
+        complete = count >= MIN_REPETITIONS
         ends = np.arange(values.shape[2]) + (count // 2)[..., None]
         far_end = np.take_along_axis(ordered, np.minimum(ends, values.shape[2] - 1), axis=2)
         halves = np.where(ends < count[..., None], far_end - ordered, np.inf)
@@ -167,7 +167,7 @@ def from_kernels(
     values: Array,
     shares: Array,
     likelihood_of: Likelihood = of_one_term,
-    most: int = MOST_ASKED,
+    most: int = MAX_ASKED,
 ) -> Noise | None:
     """Tell the kind of noise from the residuals of all kernels together.
 
@@ -187,7 +187,7 @@ def from_kernels(
     Noise or None
         None where the kernels are fewer than 20, or leave it open.
     """
-    if values.shape[0] < LEAST_POOLED:
+    if values.shape[0] < MIN_POOLED:
         return None
     if not (values > 0.0).all():
         return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
@@ -197,7 +197,7 @@ def from_kernels(
         own[kind], left = likelihood_of(values[some], shares[some], points, kind)
         # Counts that a function gives exactly have no noise, and rounding says nothing of it.
         noisy &= left > EXACT
-    if noisy.sum() < LEAST_POOLED:
+    if noisy.sum() < MIN_POOLED:
         return None
     likelihood = {kind: float(each[noisy].sum()) for kind, each in own.items()}
     second, best = sorted(NoiseKind, key=likelihood.__getitem__)[1:]

@@ -12,7 +12,7 @@ from scipy.special import chdtri
 from hindmost.errors import DataError
 from hindmost.models.pmnf.lone_values import lone_ratios, to_leave_out
 from hindmost.models.pmnf.noise import (
-    LEAST_REPETITIONS,
+    MIN_REPETITIONS,
     Noise,
     NoiseKind,
     from_kernels,
@@ -21,7 +21,7 @@ from hindmost.models.pmnf.noise import (
     unknown_noise,
 )
 
-LEAST_POINTS = 5
+MIN_POINTS = 5
 """Points that a model needs (Calotoiu et al. 2013)."""
 FAR = 7.0
 """Median deviations of repetitions, beyond which one is an outlier."""
@@ -123,7 +123,7 @@ def observe(
     lone = lone_ratios(table, one)
     if kind is None or kind.kind.gamma > 0.0:
         count = np.isfinite(values).sum(axis=2)
-        out = to_leave_out(table, lone, one, count, enough=LEAST_REPETITIONS, least=LEAST_POINTS)
+        out = to_leave_out(table, lone, one, count, enough=MIN_REPETITIONS, least=MIN_POINTS)
         one, shares = np.where(out, np.nan, one), np.where(out, 0.0, shares)
     complete = np.isfinite(one).all(axis=1)
     if kind is None:
@@ -272,7 +272,7 @@ def join_repetitions(
         level = np.where(level > 0.0, level, 1.0)
         unit = np.abs(median) ** kind.gamma * level ** (1.0 - kind.gamma)
         off = np.where(there, (values - median) / unit, np.nan)
-    enough = there & (count >= LEAST_REPETITIONS)[..., None]
+    enough = there & (count >= MIN_REPETITIONS)[..., None]
     apart = np.abs(off[enough & (off != 0.0)])
     far = FAR * float(np.median(apart)) if apart.size else np.inf
     kept = there & ~(enough & (off > far))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-LEAST_SHARE = 1e-4
+MIN_SHARE = 1e-4
 """Components of less weight than this share of the best one are left out."""
 NODES = 21
 """Points of equal probability in place of the law of a component."""
@@ -61,9 +61,9 @@ def mixture_interval(
     gamma, level : float
     """
     share, centre, error, leverage, freedom = (
-        np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Component)
+        np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Component)
     )
-    kept = share > share.max() + np.log(LEAST_SHARE)
+    kept = share > share.max() + np.log(MIN_SHARE)
     # What a point of the noise model's variance f^(2 gamma) weighs.
     base = (weight * np.abs(y) ** (2.0 * gamma)).mean()
     noise = np.abs(centre[kept]) ** (2.0 * gamma) / base

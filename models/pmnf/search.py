@@ -18,12 +18,12 @@ from hindmost.models.pmnf.hypotheses import Hypotheses
 
 KEPT = 4
 """Hypotheses that are kept of each kernel: the best one and the runners-up."""
-MOST_TERMS = 2
+MAX_TERMS = 2
 ABSENT = 0
 """In place of 1 plus a column's number, where there is no such term."""
 DIGITS = 1e-28
 """Squared, what rounding leaves of a value."""
-LEAST_ANGLE = 1e-9
+MIN_ANGLE = 1e-9
 """Squared sine between two columns, below which they are one."""
 
 Best = tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]
@@ -59,8 +59,8 @@ def search(
     scale = np.abs(columns).max(axis=1)
     scale[scale == 0.0] = 1.0
     unit = np.ascontiguousarray(columns / scale[:, None])
-    terms = np.empty((kernels, KEPT, MOST_TERMS), np.int16)
-    coefficients = np.empty((kernels, KEPT, 1 + MOST_TERMS))
+    terms = np.empty((kernels, KEPT, MAX_TERMS), np.int16)
+    coefficients = np.empty((kernels, KEPT, 1 + MAX_TERMS))
     criterion = np.empty((kernels, KEPT))
     weights = np.empty((kernels, points))
     search_loop(
@@ -75,7 +75,7 @@ def search(
         criterion,
         weights,
     )
-    for at in range(MOST_TERMS):
+    for at in range(MAX_TERMS):
         there = terms[:, :, at] != ABSENT
         coefficients[:, :, at + 1][there] /= scale[terms[:, :, at][there] - 1]
     return Hypotheses(
@@ -152,7 +152,7 @@ def try_singles(
     for at in range(KEPT):
         criterion[at] = np.inf
         coefficients[at, 0] = 0.0
-        for one in range(MOST_TERMS):
+        for one in range(MAX_TERMS):
             terms[at, one] = ABSENT
             coefficients[at, one + 1] = 0.0
     # The constant: the weighted mean, with the values' spread around it as RSS.
@@ -263,7 +263,7 @@ def try_pairs(
             for a in range(points):
                 alike += centred[q, a] * centred[r, a]
             apart = 1.0 - alike * alike
-            if apart < LEAST_ANGLE:
+            if apart < MIN_ANGLE:
                 continue
             on_q = (along[q] - alike * along[r]) / apart
             on_r = (along[r] - alike * along[q]) / apart
@@ -307,7 +307,7 @@ def try_pairs(
                     r_y += weight[a] * (columns[r, a] * y[a])
                 apart = qq * rr - qr * qr
                 slope_q, slope_r = on_y * rr - r_y * qr, r_y * qq - on_y * qr
-                if apart < LEAST_ANGLE * qq * rr or slope_q <= 0.0 or slope_r <= 0.0:
+                if apart < MIN_ANGLE * qq * rr or slope_q <= 0.0 or slope_r <= 0.0:
                     continue
                 slope_q, slope_r = slope_q / apart, slope_r / apart
                 rss = 0.0
@@ -342,9 +342,9 @@ def keep(
     at = KEPT - 1
     while at > 0 and value < criterion[at - 1]:
         criterion[at] = criterion[at - 1]
-        for one in range(MOST_TERMS):
+        for one in range(MAX_TERMS):
             terms[at, one] = terms[at - 1, one]
-        for one in range(1 + MOST_TERMS):
+        for one in range(1 + MAX_TERMS):
             coefficients[at, one] = coefficients[at - 1, one]
         at -= 1
     criterion[at] = value

@@ -118,10 +118,10 @@ class QuickestWork:
     def total(cls, stretches: Sequence[QuickestWork]) -> QuickestWork:
         """Return that of iterations of several stretches; one that is unsure blames nobody."""
         return cls(
-            whole_s=np.sum([each.whole_s for each in stretches], axis=0),
-            part_s=np.sum([each.part_s for each in stretches], axis=0),
-            recurring_s=np.sum([each.recurring_s for each in stretches], axis=0),
-            unsure=any(each.unsure for each in stretches),
+            whole_s=np.sum([stretch.whole_s for stretch in stretches], axis=0),
+            part_s=np.sum([stretch.part_s for stretch in stretches], axis=0),
+            recurring_s=np.sum([stretch.recurring_s for stretch in stretches], axis=0),
+            unsure=any(stretch.unsure for stretch in stretches),
         )
 
     @property
@@ -177,7 +177,7 @@ def quickest_of(work: Times) -> Times:
     work : float64 array, shape (iteration, ...), seconds
     """
     parts = np.array_split(work, min(np.clip(len(work) // OF_A_PART, FEW_PARTS, PARTS), len(work)))
-    of_parts = [np.quantile(each, QUICKEST, axis=0) for each in parts]
+    of_parts = [np.quantile(part, QUICKEST, axis=0) for part in parts]
     return np.array([*np.quantile(work, (QUICKEST, QUICK), axis=0), *of_parts])
 
 

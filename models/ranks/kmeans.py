@@ -93,7 +93,7 @@ def cluster(
         raise DataError("No rank to group." if not count else "A rank's vector is not a number.")
     greatest = float(reductions.most(np.array([np.abs(vectors).max(initial=0.0)]))[0])
     firsts = first_centroids(vectors, min(k, count), starts, seed, reductions)
-    found = [moved_centroids(vectors, each, tolerance * greatest, reductions) for each in firsts]
+    found = [moved_centroids(vectors, first, tolerance * greatest, reductions) for first in firsts]
     centroids, _ = min(found, key=lambda each: each[1])
     return _finished(vectors, centroids, reductions)
 

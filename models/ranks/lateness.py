@@ -109,7 +109,7 @@ class Lateness:
         if not margin_s.size or self.lost_s[rank] <= p * margin_s.sum():
             return 1.0
         tilts = np.geomspace(1e-3, 1e2, 100) / margin_s.max()
-        logs = [np.log1p(p * np.expm1(each * margin_s)).sum() for each in tilts]
+        logs = [np.log1p(p * np.expm1(tilt * margin_s)).sum() for tilt in tilts]
         least = float((np.array(logs) - tilts * self.lost_s[rank]).min())
         return float(min(1.0, self.ranks * np.exp(min(least, 0.0))))
 

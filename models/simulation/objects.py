@@ -150,7 +150,7 @@ def maps_of(strategy: Strategy, meshes: list[Objects], ranks: int) -> list[Map]:
     if strategy is Strategy.NONE:
         return [meshes[0].owner] * len(meshes)
     if strategy is Strategy.GREEDY:
-        return [greedy_map(each.load, ranks) for each in meshes]
+        return [greedy_map(mesh.load, ranks) for mesh in meshes]
     maps, now = [], meshes[0].owner
     for each in meshes:
         now = refine_map(each.load, now, ranks)
@@ -180,12 +180,12 @@ def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balanc
     or the most messages, are more.
     """
     ranks = cycles.work_s.shape[1]
-    before = np.array([exchanged(each, each.owner, ranks) for each in meshes])
+    before = np.array([exchanged(mesh, mesh.owner, ranks) for mesh in meshes])
     after = np.array([exchanged(each, its, ranks) for each, its in zip(meshes, maps, strict=True)])
     # 1 where nothing was exchanged before: then nothing is known of its cost.
     grown = np.divide(after, before, out=np.ones_like(after), where=before > 0.0)
     by_bytes, by_messages = grown.T
-    cells = np.array([np.bincount(each.owner, each.load, ranks) for each in meshes])
+    cells = np.array([np.bincount(mesh.owner, mesh.load, ranks) for mesh in meshes])
     now = np.array(
         [np.bincount(owner, each.load, ranks) for each, owner in zip(meshes, maps, strict=True)]
     )
@@ -199,7 +199,7 @@ def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balanc
         of_object[rows] = (flow @ rate[rows].T).T
     rest_s = cycles.cycle_s - cycles.work_s.max(axis=1) - cycles.halo_s
     moved = moved_cells(meshes, maps)
-    more = moved - moved_cells(meshes, [each.owner for each in meshes])
+    more = moved - moved_cells(meshes, [mesh.owner for mesh in meshes])
     moving_s = more * (cycles.move_s or 0.0)
     totals = [
         float((work.max(axis=1) + rest_s + factor[cycles.mesh] * cycles.halo_s).sum()) + moving_s

@@ -169,7 +169,7 @@ def what_if(
     one = partial(walk, program, interpret=len(asked) * program.block.work.size <= FEW_EVENTS)
     recorded, *rest = (executor or ThisProcess()).map(one, *zip(*asked, strict=True))
     changed, draws, by_scenario = rest[0], rest[:drawn], rest[drawn:]
-    totals_s = np.array([each.total_s for each in draws])
+    totals_s = np.array([draw.total_s for draw in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
     shape, length = program.shape, change.iterations

@@ -376,12 +376,12 @@ def groups_on(
     alike = (group == group[:, :1]).all(axis=1)
     named = np.isin(kind, (*ONE_WAY, POST)) | ((kind == RECEIVE) & (group[:, 0] == 0))
     root = np.where(alike & named, group[:, 0], NO_GROUP)
-    found = np.repeat(np.minimum(root, ranks - 1)[:, None], ranks, axis=1)
+    groups = np.repeat(np.minimum(root, ranks - 1)[:, None], ranks, axis=1)
     # Of a reduction to a root that does not block, every other rank needs only itself.
     body, event = np.nonzero(~alike & (kind == POST))
-    found[body, :, event] = np.arange(ranks)
-    found[body, np.minimum(group[body, :, event].argmin(axis=1), ranks - 1), event] = NO_GROUP
-    return found
+    groups[body, :, event] = np.arange(ranks)
+    groups[body, np.minimum(group[body, :, event].argmin(axis=1), ranks - 1), event] = NO_GROUP
+    return groups
 
 
 def neighbours_of(program: Program) -> Edges:

@@ -116,7 +116,8 @@ def scenarios_of(
     noisy = change.noise > 0.0 or change.detours is not None
     quiet = replace(typical, noise=0.0, detours=None)
     lower, upper = (
-        max(1.0 + (1.0 - change.noise) * (each - 1.0), 0.0) * typical.work for each in quartiles
+        max(1.0 + (1.0 - change.noise) * (quartile - 1.0), 0.0) * typical.work
+        for quartile in quartiles
     )
     return {
         "typical": typical,
@@ -306,19 +307,19 @@ def simulate_solves(
 
     scenarios = [scenarios_of(change, target, work, costs_of(change)) for change in changes]
     names = list(scenarios[0])
-    every = [case for each in scenarios for case in each.values()]
+    every = [case for scenario in scenarios for case in scenario.values()]
     often = target.work.typical
     laws = rarer(work.laws, often)
     middle_s = simulate(work, target.placement, every, seed=(seed, 0), laws=laws)
     middle_s = middle_s.reshape(len(changes), len(names))
-    iterating = [replace(each["typical"], noise_scales=False) for each in scenarios]
+    iterating = [replace(scenario["typical"], noise_scales=False) for scenario in scenarios]
     by_iteration_s = simulate(work, target.placement, iterating, seed=(seed, 0))
     drawn_s = np.empty((replicas, 2, len(changes)))
     for replica in range(replicas):
         drawn_s[replica] = simulate(
             work,
             target.placement,
-            [each[name] for name in ("typical", CAPPED) for each in scenarios],
+            [scenario[name] for name in ("typical", CAPPED) for scenario in scenarios],
             seed=(seed, replica + 1),
             laws=rarer(work.redrawn(generator((seed, replica + 1, OF_LAWS))), often),
         ).reshape(2, len(changes))
@@ -327,11 +328,11 @@ def simulate_solves(
     checks_s = simulate(
         work,
         recorded,
-        [Case(latency=program.costs.median_s, capped=True, noise=each) for each in kinds],
+        [Case(latency=program.costs.median_s, capped=True, noise=kind) for kind in kinds],
         seed=(seed, 0),
     )
     checked = dict(zip(kinds, checks_s.tolist(), strict=True))
-    replayed = {each: walk(program, Change(noise=each), level, with_path=False) for each in kinds}
+    replayed = {kind: walk(program, Change(noise=kind), level, with_path=False) for kind in kinds}
     found = []
     for number, change in enumerate(changes):
         noisy = float(change.noise > 0.0)

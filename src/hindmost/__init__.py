@@ -76,6 +76,7 @@ def record(
     *,
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    sample: int | None = None,
 ) -> LoopRecorder:
     """Record a loop of one's own into a run file.
 
@@ -92,6 +93,9 @@ def record(
         What you vary from run to run, as ``{"solver": "cg", "cells": 4096}``. Runs with the same
         name and parameters are repeats of each other; without parameters, the script and its
         arguments tell runs apart.
+    sample : int or bool, optional
+        Sample where the ranks spend processor time, as `attach --sample` does; a number for that
+        many samples a second. Needs `listen` and a communicator.
 
     Returns
     -------
@@ -119,7 +123,7 @@ def record(
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-    return LoopRecorder(pathlib.Path(path), comm, name, parameters, place=place)
+    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, place=place)
 
 
 def record_ksp(
@@ -129,6 +133,7 @@ def record_ksp(
     name: str = "",
     parameters: Mapping[str, Any] | None = None,
     activities: bool = False,
+    sample: int | None = None,
 ) -> KSPRecorder:
     """Record the next solve of a KSP of your own petsc4py program into a run file.
 
@@ -146,6 +151,8 @@ def record_ksp(
         What you vary from run to run, as for `record`.
     activities : bool
         Split the local work of every iteration by PETSc event.
+    sample : int or bool, optional
+        As for `record`.
 
     Returns
     -------
@@ -167,7 +174,7 @@ def record_ksp(
 
     from hindmost.harness.own_solve import KSPRecorder
 
-    return KSPRecorder(ksp, pathlib.Path(path), name, parameters, activities=activities)
+    return KSPRecorder(ksp, pathlib.Path(path), name, parameters, sample, activities=activities)
 
 
 def should_stop() -> bool:

@@ -221,7 +221,7 @@ def parts_of(kind: Any) -> tuple[Any, ...]:
     if get_origin(kind) is Annotated:
         return parts_of(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return tuple(part for each in get_args(kind) for part in parts_of(each))
+        return tuple(part for arg in get_args(kind) for part in parts_of(arg))
     return (kind,)
 
 
@@ -306,7 +306,7 @@ def words(kind: Any) -> str:
         return " ".join((words(base), *bounds))
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else ()
     if parts:
-        return " or ".join(dict.fromkeys(words(each) for each in parts if each is not type(None)))
+        return " or ".join(dict.fromkeys(words(part) for part in parts if part is not type(None)))
     if choices := choices_of(kind):
         return f"one of {', '.join(map(shown, choices))}"
     origin, args = get_origin(kind) or kind, get_args(kind)

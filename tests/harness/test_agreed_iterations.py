@@ -60,8 +60,8 @@ def agreed(ranks: list[tuple[list[int], dict[int, str], int]]) -> tuple[list[Any
     threads = [threading.Thread(target=of, args=(number,)) for number in range(len(ranks))]
     for each in threads:
         each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.join()
     return found, max(together.given)
 
 

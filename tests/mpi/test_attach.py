@@ -221,7 +221,7 @@ def test_the_work_of_a_solve_is_known_by_petsc_event(
     applied = np.median(run.activity("PCApply"), axis=0)
     assert applied[1] - applied[0] > 1e-3
     where, share = activity_of_extra(run, [1])
-    assert where == "in PETSc's PCApply"
+    assert where == "PCApply"
     assert share > 0.7
 
 
@@ -293,6 +293,20 @@ def test_a_program_that_uses_hindmost_itself(
     (run,) = recorded[1]["own"]
     assert np.unique(run.variable("solve"), return_counts=True)[1].tolist() == [20, 20]
     assert attached(run)["solves_skipped"] == 1
+
+
+def test_a_program_that_records_its_loop_runs_on(tmp_path: Path) -> None:
+    (tmp_path / "itself.py").write_text(
+        "import hindmost; hindmost.listen()\n"
+        "from mpi4py import MPI\n"
+        "with hindmost.record('own.h5', MPI.COMM_WORLD) as recorder:\n"
+        "    for _ in range(5):\n"
+        "        with recorder.iteration(): MPI.COMM_WORLD.Barrier()\n"
+    )
+    done = alone("--out", "runs", "--", sys.executable, "itself.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert hindmost.open(tmp_path / "own.h5").bodies == 5
+    assert "records itself" in done.stderr
 
 
 def test_solves_inside_others_by_their_prefix(

@@ -134,7 +134,8 @@ def test_an_iteration_of_more_calls_than_the_memory_holds_has_their_sums(
     assert_books_close(run)
     assert (run.bodies, run.header.complete) == (5, True)
     assert (run.phase("wait") > 0.0).all()
-    assert (run.summed, run.header.records_lost) == (2, 0)
+    assert run.header.records_lost == 0
+    assert 1 <= run.summed <= 2  # the last one is kept in full if it takes longest
 
 
 @pytest.mark.mpi

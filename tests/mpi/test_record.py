@@ -18,9 +18,11 @@ from tests.mpi.test_recording import assert_books_close
 import hindmost
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
+from hindmost.models.ranks.attribution import attribute
 
 ITERATIONS = 20
 WORK_S, HALO_S = 5e-3, 1e-3
@@ -52,13 +54,30 @@ with hindmost.record("phases.h5", comm) as recorder:
                 with recorder.phase("output"):
                     time.sleep({HALO_S})
 """
+SAMPLED = """
+def light(times):
+    for number in range(times):
+        number * number
+
+def heavy(times):
+    for number in range(times):
+        number * number * number
+
+for name in ("sampled.h5", "sampled-again.h5"):
+    with hindmost.record(name, comm, sample=2000) as recorder:
+        for _ in range(20):
+            with recorder.iteration():
+                light(20000)
+                heavy(20000 * (1 + 4 * comm.rank))
+                comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
+"""
 
 
 @pytest.fixture(scope="module")
 def listened(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two loops of two ranks, of which hindmost sees the waiting."""
     folder = tmp_path_factory.mktemp("listened")
-    done = starter(folder)(2, "listen", script=LOOP + OWN_PHASES)
+    done = starter(folder)(2, "listen", script=LOOP + SAMPLED + OWN_PHASES)
     assert done.returncode == 0, done.stderr
     assert "hindmost" not in done.stderr
     return folder
@@ -106,6 +125,33 @@ def test_phases_of_ones_own(listened: Path) -> None:
     output = run.phase("output")
     assert output[3, 1] >= HALO_S
     assert np.count_nonzero(output) == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("file", ["sampled.h5", "sampled-again.h5"])
+def test_samples_of_a_loop_name_its_functions(listened: Path, file: str) -> None:
+    samples = RunSamples.of(hindmost.open(listened / file))
+    assert samples is not None
+    found = attribute(samples.in_stretch(1, range(len(samples.context_s[0]))))
+    assert samples.places[found.place].function == "heavy"
+    assert found.sure
+    assert RunSamples.of(hindmost.open(listened / "phases.h5")) is None
+
+
+@pytest.mark.mpi
+def test_a_program_that_records_itself_can_be_attached(ranks: Ranks, tmp_path: Path) -> None:
+    """What looks for its loop leaves it to the program."""
+    (tmp_path / "own.py").write_text(LOOP)
+    done = ranks(2, "attach", "--out", "runs", "--sample", "--", sys.executable, "own.py", "listen")
+    assert done.returncode == 0, done.stderr
+    assert hindmost.open(tmp_path / "mine.h5").durations.shape == (ITERATIONS, 2)
+
+
+def test_samples_need_mpi(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="attach --sample"):
+        hindmost.record(tmp_path / "alone.h5", sample=True).__enter__()
+    with pytest.raises(UsageError, match="sample=0: give 1 to"):
+        hindmost.record(tmp_path / "alone.h5", sample=0)
 
 
 def test_without_mpi(tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ def named(run: Run) -> tuple[str, int, bool]:
     """Return function and line of rank 1's extra work where `heavy` is, and whether it is sure."""
     samples = RunSamples.of(run)
     assert samples is not None
-    spent_s = [samples.context_s[:, list(each.contexts)].sum(axis=1) for each in stretches_of(run)]
+    spent_s = [
+        samples.context_s[:, list(stretch.contexts)].sum(axis=1) for stretch in stretches_of(run)
+    ]
     most = int(np.argmax([each[1] - each[0] for each in spent_s]))
     found = attribute(samples.in_stretch(1, stretches_of(run)[most].contexts))
     place = samples.places[found.place]

@@ -56,7 +56,7 @@ class Calendars:
         minutes = np.rint(series.times / SECONDS_A_MINUTE).astype(np.int64)
         steps = np.diff(minutes, prepend=0)
         texts = (commits_text(parts) or UNKNOWN_COMMITS for parts in series.commit_parts)
-        codes = [self.commits.setdefault(each, len(self.commits)) for each in texts]
+        codes = [self.commits.setdefault(text, len(self.commits)) for text in texts]
         key = (tuple(steps.tolist()), tuple(codes), judged.labels)
         return self.numbers.setdefault(key, len(self.numbers))
 

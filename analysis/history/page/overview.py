@@ -39,8 +39,8 @@ HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, �
 
 def leading_charts(study: HistoryStudy) -> list[Widget]:
     """Return the charts of the one or two series that changed most: that of the headline first."""
-    recent = [each for group in group_changes(study) for each in group.findings]
-    older = [each for group in open_before(study) for each in group.findings]
+    recent = [finding for group in group_changes(study) for finding in group.findings]
+    older = [finding for group in open_before(study) for finding in group.findings]
     changed = sorted(
         worst_of(recent) or older, key=lambda each: -abs(math.log1p(each.change.effect))
     )
@@ -85,7 +85,7 @@ def history_sentences(study: HistoryStudy) -> list[str]:
 
 def worst_change(study: HistoryStudy) -> str:
     """Say what changed or drifted most for the worse, and since when; empty if nothing did."""
-    worst = most_costly([each for group in group_changes(study) for each in group.findings])
+    worst = most_costly([finding for group in group_changes(study) for finding in group.findings])
     if worst is None:
         return ""
     change, unit = worst.change, worst.judged.series.unit
@@ -107,7 +107,7 @@ def worst_change(study: HistoryStudy) -> str:
 
 def still_open(study: HistoryStudy) -> str:
     """Say that older changes for the worse are still there, with the largest; empty if none is."""
-    found = [each for group in open_before(study) for each in group.findings]
+    found = [finding for group in open_before(study) for finding in group.findings]
     if not found:
         return ""
     most = max(found, key=lambda each: abs(math.log1p(each.change.effect)))

@@ -124,7 +124,7 @@ def still_open(study: HistoryStudy) -> list[Part]:
 def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = True) -> Part:
     """Return one group of changes."""
     rows = [row for finding in group.findings for row in change_rows(finding, since)]
-    cases = {each.judged.series.name.case for each in group.findings}
+    cases = {finding.judged.series.name.case for finding in group.findings}
     many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
     badge, commits = badge_html(group_badge(group, since)), group.commits or "unknown commits"
     title = rendered(
@@ -195,7 +195,7 @@ def group_badge(group: ChangeGroup, since: float) -> str:
     findings = list(group.findings)
     for each in findings:  # grows while it is read
         findings += each.within
-    badges = {change_badge(each.judged, each.change, since) for each in findings}
+    badges = {change_badge(finding.judged, finding.change, since) for finding in findings}
     return next(badge for badge in BADGES if badge in badges)
 
 

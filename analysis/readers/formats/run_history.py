@@ -91,8 +91,8 @@ class RunParts:
 def parts_of(run: Run) -> RunParts:
     """Return the work of the stretches that matter; none if the run does not know its calls."""
     stretches = stretches_of(run)
-    whole_s = sum(float(each.work_s.sum()) for each in stretches)
-    chosen = [each for each in stretches if each.work_s.sum() >= WORTH_SAYING * whole_s]
+    whole_s = sum(float(stretch.work_s.sum()) for stretch in stretches)
+    chosen = [stretch for stretch in stretches if stretch.work_s.sum() >= WORTH_SAYING * whole_s]
     chosen.sort(key=str)
     known = Counter[str]()
     parts = RunParts(names=[], places=[], longest_s=[], mean_s=[], ranks=[], beyond_s=0.0)
@@ -206,12 +206,12 @@ def _errors(run: Run) -> dict[str, StandardError]:
         batches = np.array_split(times, BATCHES)
         low, median, high = np.quantile(times, (0.25, 0.5, 0.75), axis=0)
         alone = OF_A_MEDIAN * (high - low) / NORMAL_QUARTILES / math.sqrt(count)
-        errors = np.maximum(alone, _scatter([np.median(each, axis=0) for each in batches]))
+        errors = np.maximum(alone, _scatter([np.median(batch, axis=0) for batch in batches]))
         slowest = int(np.argmax(median))
         medians.append((float(median[slowest]), float(errors[slowest])))
         total = times.sum(axis=0)
         slowest = int(np.argmax(total))
-        error = count * _scatter([each.mean(axis=0) for each in batches])[slowest]
+        error = count * _scatter([batch.mean(axis=0) for batch in batches])[slowest]
         totals.append((float(total[slowest]), float(error)))
     freedom = BATCHES - 1.0
     return {

@@ -73,7 +73,9 @@ class RunEfficiencies(KeptParts):
     @classmethod
     def of(cls, run: Run, parts: KeptParts) -> RunEfficiencies:
         """Return the parts with their run."""
-        return cls(run=run, **{each.name: getattr(parts, each.name) for each in fields(KeptParts)})
+        return cls(
+            run=run, **{field.name: getattr(parts, field.name) for field in fields(KeptParts)}
+        )
 
     @property
     def withheld(self) -> str:
@@ -304,7 +306,7 @@ def computation_of(run: Run, local_s: float) -> Computation:
         for name in ("instructions", "cycles")
         if run.has(name) and not run.reduced
     }
-    known = len(counts) == 2 and all(0.0 < each < np.inf for each in counts.values())
+    known = len(counts) == 2 and all(0.0 < count < np.inf for count in counts.values())
     cells = float(total_of(run, "cells").sum()) if counts_cells(run) else 0.0
     unknowns = float(run.header.spec.get("unknowns") or 1) * (run.header.iterations or 1)
     return Computation(

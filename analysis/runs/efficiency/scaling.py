@@ -352,7 +352,7 @@ def names_of(series: Sequence[RankSeries]) -> list[str]:
 def over_ranks(series: RankSeries, name: str = "") -> KernelEfficiencies:
     """Compare the median run of every number of ranks with that of the fewest."""
     by_ranks = list(grouped(series.runs, lambda run: run.header.ranks).values())
-    middle = [efficiencies_of(each[(len(each) - 1) // 2]) for each in by_ranks]
+    middle = [efficiencies_of(alike[(len(alike) - 1) // 2]) for alike in by_ranks]
     works = [work_of(series.kind, each) for each in middle]
     return KernelEfficiencies(
         title=title_of(series.kind, [each.run for each in middle])
@@ -383,7 +383,7 @@ def title_of(kind: str, runs: Sequence[Run]) -> str:
     """Return what the runs of a table have in common."""
     run = runs[0]
     header = run.header
-    counts = [each.header.iterations for each in runs]
+    counts = [run.header.iterations for run in runs]
     iterations = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
     unknowns = header.spec.get("unknowns")
     size = ""

@@ -84,11 +84,11 @@ def runs_table(runs: Iterable[RunEfficiencies]) -> Table:
         columns=(Column("efficiencies of run"), *(Column(name, RIGHT) for name in names)),
         rows=[
             (
-                each.run.path.name,
-                seconds(each.whole.run_time_s),
-                *(share(None if each.withheld else getattr(each.whole, name)) for name in OF_RUN),
+                run.run.path.name,
+                seconds(run.whole.run_time_s),
+                *(share(None if run.withheld else getattr(run.whole, name)) for name in OF_RUN),
             )
-            for each in runs
+            for run in runs
         ],
     )
 
@@ -165,7 +165,7 @@ def scaling_parts(
         parts.append(efficiency_table(kernel))
         parts += map(Paragraph, dict.fromkeys((*kernel.explain(), *kernel.assumed)))
         parts += [Paragraph(column.of.explain()) for column in kernel.columns if column.of.withheld]
-        parts += caution_parts((each for each in findings if each.file in shown), OF_RANKS)
+        parts += caution_parts((finding for finding in findings if finding.file in shown), OF_RANKS)
     return [*parts, Paragraph(f"{LEGEND} {OF_SCALING}", quiet=True)]
 
 

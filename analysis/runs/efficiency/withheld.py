@@ -77,7 +77,7 @@ def time_of_threads(run: Run) -> str:
 def unclassified_calls(run: Run) -> str:
     """Name the MPI calls of no known kind, as far as the run tells; those of files as MPI-IO."""
     names = [str(each) for each in (run.header.spec.get("attached") or {}).get("unclassified", [])]
-    files = names and all(each.startswith("MPI_File_") for each in names)
+    files = names and all(name.startswith("MPI_File_") for name in names)
     kind = "MPI-IO" if files else "unclassified MPI calls"
     others = f" and {counted(len(names) - 1, 'other call')}" if len(names) > 1 else ""
     return f"{kind} ({names[0]}{others})" if names else kind

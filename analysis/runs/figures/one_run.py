@@ -273,11 +273,11 @@ def make_code(run: Run, choice: FigureChoice) -> Chart:
             f"{run.path}: the places of its calls are not known; record it with 'hindmost attach'."
         )
     parts: dict[str, NDArray[np.float64]] = {}
-    for each in stretches:
-        after, before = map(line_of, each.ends)
+    for stretch in stretches:
+        after, before = map(line_of, stretch.ends)
         for name, times in (
-            (f"work, {after} to {before}", each.work_s),
-            (f"wait in {before}", each.wait_s),
+            (f"work, {after} to {before}", stretch.work_s),
+            (f"wait in {before}", stretch.wait_s),
         ):
             parts[name] = parts.get(name, np.zeros(run.columns)) + times
     first = sorted(parts, key=lambda name: -parts[name].sum())[: len(FILLS) - 1]
@@ -321,8 +321,8 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
             f"{run.path} has full records of {of_how_many(run)}, and times of all ranks only for "
             "the whole run; use 'hindmost show --efficiency'."
         )
-    at = np.array([windows[0].first, *(each.last for each in windows)]) - 0.5
-    parts = [each.efficiencies for each in windows]
+    at = np.array([windows[0].first, *(window.last for window in windows)]) - 0.5
+    parts = [window.efficiencies for window in windows]
     split = parts[0].transfer is not None
     factors = ("serialisation", "transfer") if split else ("communication",)
     series = tuple(
@@ -330,7 +330,7 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
             name=name.replace("_", " "),
             look="steps",
             x=at,
-            y=np.array([100.0 * (getattr(each, name) or 0.0) for each in parts]),
+            y=np.array([100.0 * (getattr(part, name) or 0.0) for part in parts]),
         )
         for name in ("parallel", "load_balance", *factors)
     )

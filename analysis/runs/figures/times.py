@@ -69,12 +69,12 @@ def quantiles_by_place(
     counts = np.bincount(position)
     counts = counts[counts > 0]
     begins = np.cumsum(counts) - counts
-    found = np.empty((len(shares), counts.size))
+    quantiles = np.empty((len(shares), counts.size))
     for count in np.unique(counts).tolist():  # places that come as often, all at once
         same = np.flatnonzero(counts == count)
         rows = order[begins[same][:, None] + np.arange(count)]
-        found[:, same] = np.quantile(times[rows].reshape(same.size, -1), shares, axis=1)
-    return found
+        quantiles[:, same] = np.quantile(times[rows].reshape(same.size, -1), shares, axis=1)
+    return quantiles
 
 
 def time_per_rank(

@@ -30,7 +30,7 @@ INLIERS = 4.0
 FEWEST_PAIRS, FEWEST_NIGHTS = 8, 20
 NEGLIGIBLE = 1e-6
 """Mean square of residuals, in the noise, below which they are errors of rounding."""
-MOST_OF_STEPS, MOST_OF_RESIDUALS = 0.95, 0.8
+MAX_OF_STEPS, MAX_OF_RESIDUALS = 0.95, 0.8
 """Largest correlations. Residuals that are correlated more show an undetected change, not noise."""
 PRIOR_NIGHTS, PRIOR_OF_BLOCK = 10.0, 20.0
 """Nights that the noise of the series counts as, in that of a segment and of a block."""
@@ -142,7 +142,7 @@ def correlation_of_steps(y: NDArray[np.float64], common: float) -> float:
     scales = [MAD_TO_SIGMA * float(np.median(np.abs(y[lag:] - y[:-lag]))) for lag in LAGS]
     ratio = float(np.mean(np.square(scales))) / (2.0 * common**2)
     # Solve mean over k of (1 - rho^k) / (1 - rho) = ratio for rho.
-    tried = np.linspace(0.0, MOST_OF_STEPS, 500)
+    tried = np.linspace(0.0, MAX_OF_STEPS, 500)
     expected = np.mean([(1.0 - tried**lag) / (1.0 - tried) for lag in LAGS], axis=0)
     # Shrink towards 0 as if FEWEST_NIGHTS independent nights were added.
     return float(np.interp(ratio, expected, tried)) * y.size / (y.size + FEWEST_NIGHTS)
@@ -193,4 +193,4 @@ def correlation_of_residuals(scaled: NDArray[np.float64], starts: NDArray[np.int
         return 0.0
     # Each fitted level lowers the correlation by about 1 / n.
     rho = float(a @ b) / square + starts.size / a.size
-    return min(max(rho, 0.0), MOST_OF_RESIDUALS)
+    return min(max(rho, 0.0), MAX_OF_RESIDUALS)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.forecast.candidates import COUNT, continue_series
 from hindmost.models.pmnf.hypotheses import patterns
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.observations import MIN_POINTS
 
 MIN_KNOWN = 3
 """Points from which a candidate predicts a held-out one."""
@@ -68,7 +68,7 @@ def hold_out(
         recent = np.full(kernels, np.inf)
     # Points from each one to the last one of its kernel.
     left = np.isfinite(values)[:, ::-1].cumsum(axis=1)[:, ::-1]
-    enough = recent >= LEAST_POINTS
+    enough = recent >= MIN_POINTS
     values = np.where(enough[:, None] & (left > recent[:, None]), np.nan, values)
     predicted = np.empty((kernels, COUNT))
     errors = np.full((kernels, MAX_ORIGINS, COUNT), np.nan)

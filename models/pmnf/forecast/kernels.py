@@ -134,7 +134,7 @@ def trials_of(kernels: MeasuredKernels, at: float) -> Trials:
 def joint_trials(parts: Sequence[Trials]) -> Trials:
     """Put the trials of several groups of kernels behind each other."""
     columns = {
-        each.name: np.concatenate([getattr(part, each.name) for part in parts])
-        for each in fields(Trials)
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(Trials)
     }
     return Trials(**columns)

@@ -12,8 +12,8 @@ from hindmost.models.pmnf.fit import fit_observations, of_one_parameter
 from hindmost.models.pmnf.kernels import KernelModel, KernelModels, Segment
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.models import ScalingModels
-from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, checked, medians, observe
-from hindmost.models.pmnf.search import MOST_TERMS
+from hindmost.models.pmnf.observations import MIN_POINTS, Observations, checked, medians, observe
+from hindmost.models.pmnf.search import MAX_TERMS
 from hindmost.models.pmnf.segments.likelihood import Segmentations, segment
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, segment_by_paper
 
@@ -52,24 +52,24 @@ def fit_segments(
     """
     observations = observed_for(method, points, values, noise)
     found = segment_observations(observations, method)
-    most = 1 if method == "paper" else MOST_TERMS
+    most = 1 if method == "paper" else MAX_TERMS
     how: dict[str, Any] = {"space": space, "parameter": parameter, "terms": most}
     whole = fit_observations(observations, **how)
     # Kernels with the same stretch are fitted together.
     verdicts = {int(kernel): found[int(kernel)] for kernel in np.flatnonzero(found.segmented)}
     ends = {
-        kernel: [stretch_ends(observations, kernel, each) for each in verdict.stretches()]
+        kernel: [stretch_ends(observations, kernel, stretch) for stretch in verdict.stretches()]
         for kernel, verdict in verdicts.items()
         if verdict.changes
     }
     models: dict[tuple[int, int], dict[int, ScalingModel]] = {}
-    for begin, end in sorted({each for stretches in ends.values() for each in stretches}):
+    for begin, end in sorted({stretch for stretches in ends.values() for stretch in stretches}):
         kernels = np.array([kernel for kernel in ends if (begin, end) in ends[kernel]])
         sides = models.setdefault((begin, end), {})
         if end - begin >= FEWEST:
             part = observations.part(kernels, slice(begin, end))
             fitted = fit_observations(part, least_points=FEWEST, **how)
-            kept = np.flatnonzero(explained(fitted) | (end - begin >= LEAST_POINTS))
+            kept = np.flatnonzero(explained(fitted) | (end - begin >= MIN_POINTS))
             sides |= {int(kernels[row]): fitted[int(row)] for row in kept}
     changed = {
         kernel: KernelModel(

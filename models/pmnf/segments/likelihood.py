@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.evidence import LEAST, evidence, unexplained_variance
 from hindmost.models.pmnf.hypotheses import patterns
-from hindmost.models.pmnf.noise import LEAST_POOLED, MOST_ASKED
+from hindmost.models.pmnf.noise import MAX_ASKED, MIN_POOLED
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.segments.segmentation import (
-    LEAST_TOLD,
+    MIN_TOLD,
     Change,
     Segmentation,
     SegmentVerdict,
@@ -34,10 +34,10 @@ from hindmost.models.pmnf.space import PAPER
 LIKELY = 0.9
 STEEPEST = float(max(power for power, _ in PAPER.exponents))
 """Power that normal forms grow with at most."""
-EXPLAINED, LEAST_SCATTER = 2.0, 0.01
+EXPLAINED, MIN_SCATTER = 2.0, 0.01
 """Standard errors of the values that a power law or an exponential that explains them is off, on
 root mean square, at most; a standard error counts as this share at least."""
-LEAST_WINDOWED = 2 * LEAST_TOLD
+MIN_WINDOWED = 2 * MIN_TOLD
 """Points from which parts of a stretch are judged as well."""
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
@@ -113,7 +113,7 @@ class Segmentations:
             for at in np.flatnonzero(self.begins[kernel])
         )
         verdict = SegmentVerdict.ONE
-        if own.size < LEAST_TOLD:
+        if own.size < MIN_TOLD:
             verdict = SegmentVerdict.TOO_FEW
         elif changes:
             verdict = SegmentVerdict.SEGMENTED
@@ -147,7 +147,7 @@ def segment(observations: Observations) -> Segmentations:
         waiting = [(own, members[~outgrown(observations, own, members)])]
         while waiting:
             stretch, kernels = waiting.pop()
-            if stretch.size < LEAST_TOLD or not kernels.size:
+            if stretch.size < MIN_TOLD or not kernels.size:
                 continue
             excess, place = judge(with_noise, stretch, kernels)
             if stretch.size == own.size:
@@ -175,7 +175,7 @@ def outgrown(
     if observations.own_scatter is not None:
         mine = observations.own_scatter[kernels]
         scatter = np.where(np.isfinite(mine), mine, scatter)
-    limit = EXPLAINED * np.maximum(scatter, LEAST_SCATTER)
+    limit = EXPLAINED * np.maximum(scatter, MIN_SCATTER)
     found = np.zeros(kernels.size, bool)
     for of, last in ((np.log(x), 1.0), (x, x[-1])):
         apart = of - of.mean()
@@ -217,7 +217,7 @@ def judge(
     ----------
     observations : Observations
     stretch : int array, shape (point,)
-        Numbers of at least `LEAST_TOLD` points.
+        Numbers of at least `MIN_TOLD` points.
     kernels : int array, shape (kernel,)
 
     Returns
@@ -228,7 +228,7 @@ def judge(
         Log marginal likelihood of a change at each split; -inf where it was not looked for.
     """
     excess, place = judge_whole(observations, stretch, kernels)
-    if stretch.size < LEAST_WINDOWED:
+    if stretch.size < MIN_WINDOWED:
         return excess, place
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):
@@ -297,9 +297,9 @@ def unexplained_noise(observations: Observations) -> float:
     if observations.scatter or not observations.noise.known or points.size <= FREE:
         return 0.0
     complete = np.flatnonzero(np.isfinite(observations.values).all(axis=1))
-    if complete.size < LEAST_POOLED:
+    if complete.size < MIN_POOLED:
         return 0.0
-    some = complete[np.linspace(0, complete.size - 1, min(complete.size, MOST_ASKED)).astype(int)]
+    some = complete[np.linspace(0, complete.size - 1, min(complete.size, MAX_ASKED)).astype(int)]
     values, shares = observations.values[some], observations.shares[some]
     left = float(np.median(unexplained_variance(points, values, shares, gamma)))
     of_growths = float(np.sqrt(left * points.size / (points.size - FREE)))

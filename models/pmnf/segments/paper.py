@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.pmnf.search import search
 from hindmost.models.pmnf.segments.segmentation import (
-    LEAST_TOLD,
+    MIN_TOLD,
     Change,
     Segmentation,
     SegmentVerdict,
@@ -63,7 +63,7 @@ class PaperSegmentations:
         if segmented and low >= 0:
             place = (float(self.points[low]), float(self.points[high]))
             changes = (Change(low=place[0], high=place[1], first=low + 1, likely=place),)
-        if self.points.size < LEAST_TOLD:
+        if self.points.size < MIN_TOLD:
             verdict = SegmentVerdict.TOO_FEW
         else:
             verdict = SegmentVerdict.SEGMENTED if segmented else SegmentVerdict.ONE

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.observations import MIN_POINTS
 from hindmost.text import plural
 
-LEAST_TOLD = 6
+MIN_TOLD = 6
 """Points from which a change can be told (five for a model, and one)."""
 
 
@@ -93,7 +93,7 @@ class Segmentation:
     def explain(self, of: str = "") -> str:
         """Say the verdict in a sentence; the parameter may be named, see `where`."""
         if self.verdict is SegmentVerdict.TOO_FEW:
-            return f"{self.points.size} points are too few to tell a change; {LEAST_TOLD} are not"
+            return f"{self.points.size} points are too few to tell a change; {MIN_TOLD} are not"
         if not self.segmented:
             return str(self.verdict)
         return "changes " + " and ".join(where(change, of) for change in self.changes)
@@ -121,7 +121,7 @@ def advise(segmentation: Segmentation, parameter: str = "p") -> str:
     """
     points = segmentation.points
     if segmentation.verdict is SegmentVerdict.TOO_FEW:
-        return f"measure {listed(beyond(points, LEAST_TOLD - points.size), parameter)}"
+        return f"measure {listed(beyond(points, MIN_TOLD - points.size), parameter)}"
     if segmentation.verdict is SegmentVerdict.OPEN:
         return (
             f"measure {listed(beyond(points, 2), parameter)}, or repeat each point three times: "
@@ -136,7 +136,7 @@ def advise(segmentation: Segmentation, parameter: str = "p") -> str:
             asked.append(f"{parameter} = {between:g} to narrow the change")
     stretches = segmentation.stretches()
     for number, stretch in enumerate(stretches):
-        lacking = LEAST_POINTS - (stretch.stop - stretch.start)
+        lacking = MIN_POINTS - (stretch.stop - stretch.start)
         if lacking <= 0:
             continue
         if number == len(stretches) - 1:

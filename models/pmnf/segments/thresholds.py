@@ -29,7 +29,7 @@ CASES = (
     *product([family for family in FAMILIES if family not in EXACT], (0.0,)),
 )
 """Families, each with the noise that it is drawn with."""
-DRAWS, OF_POINTS, LEAST_DRAWS = 1600, 12, 500
+DRAWS, OF_POINTS, MIN_DRAWS = 1600, 12, 500
 """Series of each family and noise; of longer series than so many points fewer, but at least so
 many: the tail, not the count, fixes the thresholds."""
 TAIL = 0.05
@@ -75,7 +75,7 @@ def null_series(
     """Draw series of one behaviour: shape (series, point)."""
     kind = next(kind for kind in NoiseKind if kind.gamma == gamma)
     random = np.random.default_rng([7, list(FAMILIES).index(family), int(1000 * noise)])
-    draws = max(LEAST_DRAWS, DRAWS * OF_POINTS // max(points.size, OF_POINTS))
+    draws = max(MIN_DRAWS, DRAWS * OF_POINTS // max(points.size, OF_POINTS))
     truth = FAMILIES[family](random, points, draws)
     return np.asarray(measured(random, truth, noise=noise, kind=kind)[..., 0])
 

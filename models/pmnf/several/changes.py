@@ -5,7 +5,7 @@ it. The evidence is the likelihood ratio of the two, as over one parameter (`pmn
 S = n/2 log((R_1 + F) / (R_2 + F)), with residuals relative to what the noise model expects.
 F = n f^2 is taken for granted, so that what no search space fits exactly is no evidence. A change
 is told where S exceeds what one behaviour reaches in one of a hundred cases, for noise of up to
-15 % (`LEAST_EVIDENCE`; benchmarks/scaling_several_changes.py). Where the kind of noise is not
+15 % (`MIN_EVIDENCE`; benchmarks/scaling_several_changes.py). Where the kind of noise is not
 known, it must do so under multiplicative and additive noise alike.
 """
 
@@ -25,11 +25,11 @@ from hindmost.models.pmnf.several.fit import fit_part
 
 FLOOR = 0.03
 """f: noise and misfit that are taken for granted, a share of the value or of the series' mean."""
-LEAST_EVIDENCE = 16.0
+MIN_EVIDENCE = 16.0
 """S from which a change is told."""
 TINY = 1e-12
 """Share of the mean below which a value is 0."""
-LEAST_VALUES, LEAST_SIDE = 2, 10
+MIN_VALUES, MIN_SIDE = 2, 10
 """Values of the parameter, and points, that each side has at least."""
 
 
@@ -64,7 +64,7 @@ def find_joint_changes(models: ScalingModels) -> dict[int, KernelModel]:
         if not splits:
             continue
         best, whole = evidence.argmax(axis=1), np.flatnonzero(there)
-        for row in np.flatnonzero(evidence.max(axis=1) > LEAST_EVIDENCE):
+        for row in np.flatnonzero(evidence.max(axis=1) > MIN_EVIDENCE):
             split, kernel = splits[best[row]], int(kernels[row])
             parts = (whole[split.before], whole[~split.before])
             sides = [
@@ -79,7 +79,7 @@ def find_joint_changes(models: ScalingModels) -> dict[int, KernelModel]:
                 segmentation=Segmentation(
                     verdict=SegmentVerdict.SEGMENTED,
                     changes=(change,),
-                    excess=float(evidence[row, best[row]]) - LEAST_EVIDENCE,
+                    excess=float(evidence[row, best[row]]) - MIN_EVIDENCE,
                     points=np.unique(models.observations.table[there, split.axis]),
                 ),
                 segments=tuple(segment_of(side, split.axis) for side in sides),
@@ -93,9 +93,9 @@ def possible_splits(points: NDArray[np.float64]) -> list[Split]:
     splits = []
     for axis, column in enumerate(points.T):
         values = np.unique(column)
-        for at in range(LEAST_VALUES, values.size - LEAST_VALUES + 1):
+        for at in range(MIN_VALUES, values.size - MIN_VALUES + 1):
             before = column < values[at]
-            if min(before.sum(), (~before).sum()) >= LEAST_SIDE:
+            if min(before.sum(), (~before).sum()) >= MIN_SIDE:
                 split = Split(axis, float(values[at - 1]), float(values[at]), before)
                 splits.append(split)
     return splits
@@ -122,7 +122,7 @@ def evidence_of_splits(
         one = fit_part(models, kernels[open_yet], whole, kind)
         rest = residuals(one, gamma)
         most = 0.5 * whole.size * np.log((rest + granted) / granted)
-        open_yet, rest = open_yet[most > LEAST_EVIDENCE], rest[most > LEAST_EVIDENCE]
+        open_yet, rest = open_yet[most > MIN_EVIDENCE], rest[most > MIN_EVIDENCE]
         if not open_yet.size:
             break
         under = np.empty((open_yet.size, len(splits)))
@@ -135,7 +135,7 @@ def evidence_of_splits(
         before = under if first else np.minimum(under, found[open_yet])
         found[:] = 0.0
         found[open_yet] = before
-        open_yet = open_yet[before.max(axis=1) > LEAST_EVIDENCE]
+        open_yet = open_yet[before.max(axis=1) > MIN_EVIDENCE]
     return found
 
 

@@ -15,19 +15,19 @@ from hindmost.models.pmnf.criterion import joint_penalties
 from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind, from_kernels
-from hindmost.models.pmnf.observations import LEAST_POINTS, observe
+from hindmost.models.pmnf.observations import MIN_POINTS, observe
 from hindmost.models.pmnf.several.averaging import average_over_hypotheses
 from hindmost.models.pmnf.several.restricted import restricted_likelihood
 from hindmost.models.pmnf.several.search import search
 from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, searched_columns, tabulate
 
-MOST_PARAMETERS = 4
-LEAST_ON_LINE = 3
+MAX_PARAMETERS = 4
+MIN_ON_LINE = 3
 """Points of a line that say something about the shape of a term besides a constant."""
 
 STEEPER = tuple((Fraction(power), Fraction(0)) for power in ("-3", "-5/2"))
 """Falls that are tried of several parameters, of which one may be a width: cells are h^-3."""
-MOST_ASKED = 40
+MAX_ASKED = 40
 """Kernels whose residuals tell the kind of noise; of a grid, each has many."""
 
 
@@ -64,7 +64,7 @@ def fit_parameters(
     chosen = with_steeper_falls(search_space(space))
     points = np.asarray(points, np.float64)
     check_design(points, parameters)
-    pool = partial(from_kernels, likelihood_of=of_products, most=MOST_ASKED)
+    pool = partial(from_kernels, likelihood_of=of_products, most=MAX_ASKED)
     observations = observe(points, values, noise, pool=pool)
 
     def find(there: NDArray[np.bool_], kernels: NDArray[np.intp]) -> Hypotheses:
@@ -165,9 +165,9 @@ def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None
             f"Points of shape {points.shape} and the parameters {', '.join(parameters)}; points "
             "must be (point, parameter) with a column for each."
         )
-    if not 2 <= len(parameters) <= MOST_PARAMETERS:
+    if not 2 <= len(parameters) <= MAX_PARAMETERS:
         raise UsageError(
-            f"{len(parameters)} parameters; a model of several has 2 to {MOST_PARAMETERS}: leave "
+            f"{len(parameters)} parameters; a model of several has 2 to {MAX_PARAMETERS}: leave "
             "some out, or use pmnf.fit for one."
         )
     if len(set(parameters)) != len(parameters):
@@ -177,13 +177,13 @@ def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None
         if values.size == 1:
             raise DataError(
                 f"Parameter {name} has one value only, {values[0]:g}; leave it out, or measure at "
-                f"{LEAST_POINTS - 1} more."
+                f"{MIN_POINTS - 1} more."
             )
-        if values.size < LEAST_POINTS:
+        if values.size < MIN_POINTS:
             told = ", ".join(f"{value:g}" for value in values)
             raise DataError(
                 f"Parameter {name} has {values.size} values ({told}); a model needs "
-                f"{LEAST_POINTS}: measure at {LEAST_POINTS - values.size} more, or leave it out."
+                f"{MIN_POINTS}: measure at {MIN_POINTS - values.size} more, or leave it out."
             )
 
 
@@ -204,7 +204,7 @@ def lines(points: NDArray[np.float64]) -> NDArray[np.int32]:
     for axis in range(many):
         others = np.delete(points, axis, axis=1)
         _, line, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
-        kept = np.flatnonzero(size >= LEAST_ON_LINE)
+        kept = np.flatnonzero(size >= MIN_ON_LINE)
         number = np.full(size.size, -1, np.int32)
         number[kept] = np.arange(kept.size)
         found[axis] = number[line.ravel()]

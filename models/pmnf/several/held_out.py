@@ -17,12 +17,12 @@ from hindmost.models.pmnf.several.averaging import lacking_together, widened
 from hindmost.models.pmnf.several.fit import fit_part
 from hindmost.text import percent
 
-LEAST_ROOM = 0.003
+MIN_ROOM = 0.003
 """Error, as a difference of logarithms, that every interval is taken to allow: of counts that a
 function gives exactly, intervals have no width, and what rounding leaves is no error."""
-LEAST_LEFT = 8
+MIN_LEFT = 8
 """Points from which models are searched for, all but the outermost."""
-LEAST_SAID = 20
+MIN_SAID = 20
 """Values outermost in some parameters alone that say how wide intervals beyond these must be."""
 KNOWN_BETTER = 0.7
 """Power of the width that outermost points need: models of all points foretell better than those
@@ -89,7 +89,7 @@ class HeldOut:
         """
         like = self.largest[:, beyond].any(axis=1) & ~self.largest[:, ~beyond].any(axis=1)
         reach, power = self.reach[:, like], KNOWN_BETTER
-        if reach.size < LEAST_SAID:  # so few say little: all of them, and no discount
+        if reach.size < MIN_SAID:  # so few say little: all of them, and no discount
             reach, power = self.reach, 1.0
         by_kernel = np.quantile(reach, LEVEL, axis=1)
         needed = float(np.quantile(by_kernel, 0.5, method="lower"))
@@ -173,7 +173,7 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
     kernels = np.flatnonzero(
         models.there.all(axis=1) & (models.observations.values > 0).all(axis=1)
     )
-    if (~outer).sum() < LEAST_LEFT or lacking_together(table[~outer]) or not kernels.size:
+    if (~outer).sum() < MIN_LEFT or lacking_together(table[~outer]) or not kernels.size:
         return None
     left = fit_part(models, kernels, np.flatnonzero(~outer), models.observations.noise.kind)
     measured = models.observations.values[np.ix_(kernels, np.flatnonzero(outer))]
@@ -182,7 +182,7 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
     above = measured > predicted
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.abs(np.log(np.where(above, high, low) / predicted))
-        off = np.abs(np.log(measured / predicted)) / np.maximum(room, LEAST_ROOM)
+        off = np.abs(np.log(measured / predicted)) / np.maximum(room, MIN_ROOM)
         reach = np.where((low <= 0.0) & ~above, 0.0, off)
     reach = np.where(np.isfinite(reach), reach, 1.0)
     return HeldOut(

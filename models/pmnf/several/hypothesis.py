@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import part, summing
-from hindmost.models.pmnf.criterion import MOST_PRODUCTS
+from hindmost.models.pmnf.criterion import MAX_PRODUCTS
 
 KEPT = 100
 """Hypotheses that are kept of each kernel: the best, the runners-up, and others to average over."""
@@ -66,7 +66,7 @@ def aim(y: NDArray[np.float64], weight: NDArray[np.float64], falls: NDArray[np.b
 def same(terms: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
     """Return whether two ordered lists of terms are alike."""
     different = 0
-    for one in range(MOST_PRODUCTS):
+    for one in range(MAX_PRODUCTS):
         different += terms[one] != others[one]
     return different == 0
 
@@ -74,7 +74,7 @@ def same(terms: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
 @part
 def order(terms: NDArray[np.int64]) -> None:
     """Sort the few terms of a hypothesis in place, by insertion."""
-    for begin in range(1, MOST_PRODUCTS):
+    for begin in range(1, MAX_PRODUCTS):
         value = terms[begin]
         at = begin
         while at > 0 and terms[at - 1] > value:
@@ -113,7 +113,7 @@ def price_of(
 ) -> float:
     """Return what the terms pay: by how many they are, parameters used, and further exponents."""
     many, base = axes.shape[0], axes.shape[1]
-    numbers = np.zeros((MOST_PRODUCTS, many), np.int64)
+    numbers = np.zeros((MAX_PRODUCTS, many), np.int64)
     count = 0
     for term in terms:
         if term != NO_TERM:
@@ -257,17 +257,17 @@ def offer(
         return np.inf
     used = 0
     # The columns of its terms, each once, and their least squares.
-    for one in range(MOST_PRODUCTS):
+    for one in range(MAX_PRODUCTS):
         if terms[one] != NO_TERM:
             if one and terms[one] == terms[one - 1]:
                 return np.inf
             fill_column(terms[one], axes, room[used])
             used += 1
-    found = np.zeros(MOST_PRODUCTS + 1)
-    triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
-    rss = fit_columns(room, used, target, found, room[MOST_PRODUCTS:], triangle, True)
+    found = np.zeros(MAX_PRODUCTS + 1)
+    triangle = np.empty((MAX_PRODUCTS, MAX_PRODUCTS + 1))
+    rss = fit_columns(room, used, target, found, room[MAX_PRODUCTS:], triangle, True)
     if found[0] < 0.0 and rss < np.inf and has_any(terms, axes.shape[0], axes.shape[1], target[5]):
-        rss = fit_columns(room, used, target, found, room[MOST_PRODUCTS:], triangle, False)
+        rss = fit_columns(room, used, target, found, room[MAX_PRODUCTS:], triangle, False)
     if rss == np.inf:
         return np.inf
     for one in range(used):
@@ -285,15 +285,15 @@ def offer(
     while at > 0 and value < criterion[at - 1]:
         criterion[at] = criterion[at - 1]
         factors[at, 0] = factors[at - 1, 0]
-        for one in range(MOST_PRODUCTS):
+        for one in range(MAX_PRODUCTS):
             kept[at, one] = kept[at - 1, one]
             factors[at, one + 1] = factors[at - 1, one + 1]
         at -= 1
     criterion[at] = value
     factors[at, 0] = found[0]
-    for one in range(MOST_PRODUCTS):
+    for one in range(MAX_PRODUCTS):
         kept[at, one] = terms[one]
         factors[at, one + 1] = 0.0
     for one in range(used):  # in the places of their terms, of which the absent ones come first
-        factors[at, MOST_PRODUCTS - used + one + 1] = found[one + 1]
+        factors[at, MAX_PRODUCTS - used + one + 1] = found[one + 1]
     return value

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared, part, summing
-from hindmost.models.pmnf.criterion import MOST_PRODUCTS
+from hindmost.models.pmnf.criterion import MAX_PRODUCTS
 from hindmost.models.pmnf.hypotheses import Hypotheses
 from hindmost.models.pmnf.several.hypothesis import (
     KEPT,
@@ -34,7 +34,7 @@ from hindmost.models.pmnf.several.hypothesis import (
 
 STARTS = 8
 """Of the best hypotheses, those from which the search goes on."""
-MOST_STEPS = 20
+MAX_STEPS = 20
 """After so many steps it ends."""
 
 
@@ -71,8 +71,8 @@ def search(
     many, base = axes.shape[:2]
     scale = np.abs(axes).max(axis=2)
     scale[scale == 0.0] = 1.0
-    terms = np.empty((kernels, KEPT, MOST_PRODUCTS), np.int64)
-    coefficients = np.empty((kernels, KEPT, MOST_PRODUCTS + 1))
+    terms = np.empty((kernels, KEPT, MAX_PRODUCTS), np.int64)
+    coefficients = np.empty((kernels, KEPT, MAX_PRODUCTS + 1))
     criterion = np.empty((kernels, KEPT))
     weights = np.empty((kernels, points))
     search_loop(
@@ -139,7 +139,7 @@ def search_loop(
             for a in range(points):
                 fitted[a] = coefficients[k, 0, 0]
                 least = min(least, np.abs(y[a]))
-            for one in range(MOST_PRODUCTS):
+            for one in range(MAX_PRODUCTS):
                 if terms[k, 0, one] != NO_TERM:
                     fill_column(terms[k, 0, one], axes, column)
                     for a in range(points):
@@ -162,10 +162,10 @@ def descend(
     best[0][:] = NO_TERM
     best[1][:] = 0.0
     best[2][:] = np.inf
-    room = np.empty((2 * MOST_PRODUCTS + 1, points))
-    trial = np.zeros(MOST_PRODUCTS, np.int64)
-    centre = np.zeros(MOST_PRODUCTS, np.int64)
-    seen = np.zeros((MOST_STEPS, MOST_PRODUCTS), np.int64)
+    room = np.empty((2 * MAX_PRODUCTS + 1, points))
+    trial = np.zeros(MAX_PRODUCTS, np.int64)
+    centre = np.zeros(MAX_PRODUCTS, np.int64)
+    seen = np.zeros((MAX_STEPS, MAX_PRODUCTS), np.int64)
     # Every sum of products in which each parameter has its first term once or not at all.
     for code in range(2 * (many + 1) ** many):
         trial[:] = NO_TERM
@@ -181,7 +181,7 @@ def descend(
                 trial[label - 1] += chosen[code % 2, axis] * base**axis
         if new:
             offer(trial, axes, table, target, best, room)
-    for step in range(MOST_STEPS):
+    for step in range(MAX_STEPS):
         at = -1  # the best one from which the search did not go on yet
         for h in range(min(STARTS, best[2].size)):
             fresh = best[2][h] < np.inf
@@ -194,13 +194,13 @@ def descend(
             break
         centre[:] = best[0][at]
         seen[step] = centre
-        for one in range(MOST_PRODUCTS):
-            if one < MOST_PRODUCTS - 1 and centre[one + 1] == NO_TERM:
+        for one in range(MAX_PRODUCTS):
+            if one < MAX_PRODUCTS - 1 and centre[one + 1] == NO_TERM:
                 continue  # absent terms come first: one of them is enough
             for axis in range(many):
                 own = digit(centre[one], axis, base)
                 shared = False
-                for other in range(MOST_PRODUCTS):
+                for other in range(MAX_PRODUCTS):
                     if other != one and centre[other] != NO_TERM and own:
                         shared = shared or digit(centre[other], axis, base) == own
                 for number in range(base):
@@ -216,7 +216,7 @@ def descend(
                         offer(trial, axes, table, target, best, room)
                     if shared:  # in all terms with these exponents
                         trial[:] = centre
-                        for other in range(MOST_PRODUCTS):
+                        for other in range(MAX_PRODUCTS):
                             if centre[other] != NO_TERM and digit(centre[other], axis, base) == own:
                                 trial[other] = exchanged(centre[other], axis, base, number)
                         offer(trial, axes, table, target, best, room)

@@ -169,9 +169,9 @@ def test_a_busier_host_comes_before_code() -> None:
             busy = load if number >= AT else 0.1
             gathering.add([longer(changed, load=busy)(one)])
         study = judge_history(gathering.history("nights"))
-        causes = [each.cause for group in group_changes(study) for each in group.findings]
+        causes = [finding.cause for group in group_changes(study) for finding in group.findings]
         assert causes
-        assert {each.kind for each in causes if each is not None} == {kind}
+        assert {cause.kind for cause in causes if cause is not None} == {kind}
         if kind == CauseKind.DISTURBANCES:
             assert causes[0] is not None
             assert "3.0 runnable tasks a core before the runs, in place of 0.1" in causes[0].text
@@ -211,7 +211,7 @@ def test_the_circumstances_stay_in_the_state(tmp_path: Path) -> None:
         write_state(path, study.state)
     assert {each.series.name.machine for each in study.judged} == {"green"}
     (group,) = group_changes(study)
-    assert cause(changed) in [each.cause for each in group.findings]
+    assert cause(changed) in [finding.cause for finding in group.findings]
     assert not study.silent_machines()
 
 

@@ -204,4 +204,4 @@ def test_a_state_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
     assert path.read_text() == before
     with pytest.raises(DataError, match="cannot be written"):
         write_state(tmp_path / "missing" / "state", kept(study))
-    assert [each.name for each in tmp_path.iterdir()] == ["state"]
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]

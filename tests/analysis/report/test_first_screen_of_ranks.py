@@ -165,9 +165,13 @@ def test_repeats_tell_the_program_from_the_machine(
     """On the page as in `show`: the work of a rank is more in each of the repeats, or is not."""
     slow = alike.copy()
     slow[:, 1] *= 1.5
+    disturbed = alike.copy()
+    disturbed[:, 1] *= 1.1
+    disturbed[1::2, 0] *= 5.0  # as by another process on its core, which costs more
     said = {
-        "works longer than the others in all 3 runs: the program": [slow, slow, slow],
-        "is slower in 1 of 3 runs: the machine, not the program": [alike, slow, alike],
+        "Rank 1 works longer than the others in all 3 runs: the program": [slow, slow, slow],
+        "Rank 1 is slower in 1 of 3 runs: the machine, not the program": [alike, slow, alike],
+        "In the quickest iterations of 3 runs rank 1 works 1.10 times as long": [disturbed] * 3,
     }
     program = {"attached": {"name": "app"}}
     for number, (sentence, works) in enumerate(said.items()):
@@ -175,6 +179,6 @@ def test_repeats_tell_the_program_from_the_machine(
         folder.mkdir()
         values = [of_work(work * (1.0 + 1e-3 * at)) for at, work in enumerate(works)]
         html = words(page_of(folder, replace(own, spec={**own.spec, **program}), *values))
-        assert f"Rank 1 {sentence}" in html
+        assert sentence in html
         assert main(["show", str(folder / "runs")]) == 0
-        assert f"Rank 1 {sentence}" in " ".join(capsys.readouterr().out.split())
+        assert sentence in " ".join(capsys.readouterr().out.split())

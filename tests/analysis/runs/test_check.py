@@ -309,14 +309,14 @@ def test_the_ranks_whose_work_grows_or_recurs_are_named() -> None:
         rank_quarters=np.array([[0.8, 0.85], [0.8, 1.15]]),
     )
     assert check_work(times)
-    found = {each.code: each for each in check_bodies(times, course)}
+    found = {finding.code: finding for finding in check_bodies(times, course)}
     assert found.keys() == {"recurring", "drift"}
     assert "every 100th iteration (97, 197, … 1197) is 20.0 ms longer on rank 0: 240 ms" in (
         found["recurring"].text
     )
     assert "own work grew on rank 1 by 3" in found["drift"].text
     assert found["drift"].text.endswith("of 2 ranks")
-    assert "outliers" in {each.code for each in check_bodies(times)}  # if work is not known
+    assert "outliers" in {finding.code for finding in check_bodies(times)}  # if work is not known
 
 
 def test_few_bodies_and_repeats_that_differ(
@@ -351,7 +351,7 @@ def test_slow_bodies_of_one_rank_or_the_other_are_no_drift(
     made = {**good, "duration": duration}
     course = read_body_times(open_run(write_whole(tmp_path, header, made)))
     assert abs(course.drift) < 0.01
-    assert not [each for each in check_bodies(course) if each.code == "drift"]
+    assert not [finding for finding in check_bodies(course) if finding.code == "drift"]
 
 
 def test_drift_says_how_much_more_or_less() -> None:

@@ -99,7 +99,7 @@ def test_threads_that_are_not_sampled_are_told(tmp_path: Path, loop_header: Head
     assert others is not None
     assert (others.rank, others.threads, others.sampled) == (1, 7, False)
     assert others.share == pytest.approx(0.6 / run.solve_time[1])
-    (said,) = (text(each) for each in facts_of(run) if each.quantity == "Other threads")
+    (said,) = (text(fact) for fact in facts_of(run) if fact.quantity == "Other threads")
     assert "Threads of rank 1 that are not the one that calls MPI use 600 ms" in said
     assert said.endswith(
         "7 threads at its end, those of MPI too. What they do is not seen: 'attach --sample'."
@@ -112,7 +112,7 @@ def test_idle_and_unknown_threads_are_not_told(
 ) -> None:
     values = {"threads": np.array([3, 3, 3]), "others_cpu": np.array(spent_s)}
     run = run_of(tmp_path, loop_header, np.full((BODIES, RANKS, 2), 1e-3), values=values)
-    assert not [each for each in facts_of(run) if each.quantity == "Other threads"]
+    assert not [fact for fact in facts_of(run) if fact.quantity == "Other threads"]
 
 
 def test_sampled_threads_are_told_with_their_time(tmp_path: Path, loop_header: Header) -> None:
@@ -122,5 +122,5 @@ def test_sampled_threads_are_told_with_their_time(tmp_path: Path, loop_header: H
         "others_cpu": np.array([0.0, 0.6, 0.0]),
     }
     run = run_of(tmp_path, loop_header, work, values=values)
-    (said,) = (text(each) for each in facts_of(run) if each.quantity == "Other threads")
+    (said,) = (text(fact) for fact in facts_of(run) if fact.quantity == "Other threads")
     assert "--sample" not in said

@@ -43,7 +43,7 @@ def test_ticks_next_to_each_other_differ(browser: Browser) -> None:
     for first, step in ((0.0, 0.1), (123_456.0, 1.0), (0.02, 1e-6), (3.0e5, 0.5), (1e-7, 1e-9)):
         texts = browser.evaluate(f"{script} tickText({first!r} + at * {step!r}, {step!r})); }})()")
         assert len(set(texts)) == 4
-        told = [float(each.replace(",", "")) for each in texts]
+        told = [float(text.replace(",", "")) for text in texts]
         np.testing.assert_allclose(told, first + np.arange(4) * step, rtol=1e-12, atol=step / 100)
 
 

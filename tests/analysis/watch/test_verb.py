@@ -29,7 +29,7 @@ def test_one_look_says_how_far_it_is(feed: Feed, capsys: pytest.CaptureFixture[s
     assert said.startswith(
         "cg, run 1 of 2: iteration 500 of 100,000 (0%) after 50.0 ms, 9.95 s left"
     )
-    assert "wait 50%, local 50%; slowest: rank 2, most work in 100% of the time" in said
+    assert "wait 50%, local 50%; slowest: rank 2, most work in 100 % of the time, " in said
     assert main(["watch", str(feed.path.parent), "--once", "--json"]) == 0
     state = as_declared("watch", capsys.readouterr().out)
     assert state["version"] == 1
@@ -96,7 +96,7 @@ def test_any_number_of_ranks_fits_on_one_screen(tmp_path: Path, width: int, heig
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= height
     assert max(map(len, lines)) <= width
-    assert any("slowest: rank 77, most work in 100%" in line for line in lines)
+    assert any("slowest: rank 77, most work in 100 %" in line for line in lines)
     wide.end()
 
 

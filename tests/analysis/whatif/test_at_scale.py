@@ -149,7 +149,19 @@ def test_runs_on_several_numbers_of_ranks_say_how_messages_grow(power: float) ->
     assert far.typical == pytest.approx(4.0**power, rel=0.01)
     assert far.low < far.typical < far.high
     assert "forecast from 2, 4, 8, 16 ranks" in found.basis
-    assert not network_of(None, shown[:1], (64,)).messages
+    assert network_of(None, shown[:1], (64,)).messages[64].high == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("rounds", "hidden"), [((0, 1, 1, 2), 2.0), ((2, 2, 2, 2), 1.0)])
+def test_reductions_show_all_rounds_where_a_rank_stays_longest(
+    rounds: tuple[int, ...], hidden: float
+) -> None:
+    """The last of four ranks finds the messages of the others there: 0, 1, 1 and 2 rounds."""
+    kind, work = np.full((40, 1), EventKind.REDUCE, np.uint8), np.full((40, 4, 1), 1e-4)
+    stays = np.broadcast_to(1e-6 * np.array(rounds)[:, None], work.shape)
+    program = played(kind, work, stays=stays, latency_s=0.0)
+    far = network_of(None, [(program, 1)], (64,)).messages[64]
+    assert (far.low, far.typical, far.high) == pytest.approx((1.0, 1.0, hidden))
 
 
 def test_work_that_falls_ends_at_the_largest_recorded_one() -> None:
@@ -188,7 +200,7 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
     quiet, _, noisy = printed.partition("With noise x2: ")
     assert " on a quiet machine (" in quiet
     assert noisy.index("90 % prediction interval") < noisy.index("undisturbed work")
-    assert "where ranks also wait for each other; those between nodes take longer." in printed
+    assert "where ranks also wait for each other; those between nodes take longer" in printed
     assert f"what {BODIES} iterations of 3 ranks show, so it rests on the fitted tail" in printed
     assert f"fitted to {BODIES} recorded iterations of 3 ranks, by place in the res" in printed
     assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed

@@ -67,6 +67,7 @@ BOTH = {"MPI_Allreduce": 40, "MPI_Comm_dup": 9, "MPI_Barrier": 1}
             "none of 3 solves of app, inner ones included, has the options prefix 'ice_' (--only)",
         ),
         (({"solves_seen": 2},), {}, "app made 2 solves, all inside recordings of its own"),
+        (({"own_recordings": 1},), {}, "Nothing was recorded: app records itself"),
         (({"finalized": False},), {}, "the program ended without MPI_Finalize before a solve"),
     ],
 )

@@ -7,8 +7,10 @@ import pytest
 
 from hindmost.harness.attach import samples
 from hindmost.harness.attach.samples import StackNames
+from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 from hindmost.harness.runfile.contexts import CallContexts, CodePlace, Module
-from hindmost.harness.runfile.samples import CodeStack, SampleKind
+from hindmost.harness.runfile.samples import CodeStack, IterationPart, SampleKind
+from hindmost.models.events import EventKind
 
 APP, LIBC, LIBOMP, LIBGOMP = "app", "libc.so.6", "libomp.so.5", "libgomp.so.1"
 
@@ -94,3 +96,32 @@ def test_a_region_of_clang_has_the_name_of_the_function_that_forks(
     stack, _ = kind_of(monkeypatch, *names)
     assert [place.function for place in stack.places] == ["main", "main"]
     assert [place.line for place in stack.places] == [3, 1]
+
+
+def test_a_call_that_is_part_of_an_event_has_its_context() -> None:
+    """An exchange (context 1) whose wait has context 2, and a sum (3); 4 is seen outside only."""
+    count = 50
+    work = np.tile(np.array([1e-3, 2e-3], np.float32), (count, 1))
+    spent = np.full((count, 2), 1e-4, np.float32)
+    context = np.tile(np.array([1, 3], np.uint32), (count, 1))
+    kind = np.full((count, 2), EventKind.REDUCE, np.uint8)
+    start = 3.2e-3 * np.arange(count)
+    bodies = RankBodies(
+        start=start,
+        duration=np.full(count, 3.2e-3),
+        phase_duration=np.zeros((count, 5), np.float32),
+        position=np.zeros(count, np.int32),
+        kind=np.zeros(count, np.uint8),
+        restart_duration=np.zeros(0),
+        lead_in_s=0.0,
+        lead_out_s=0.0,
+        solve_time_s=1.0,
+        events=RankEvents(kind=kind, work=work, duration=spent, context=context),
+    )
+    time_s = np.concatenate([start + 2e-3, start + 0.5e-3, [9.0]])
+    before = np.repeat([2, 3, 4], [count, count, 1])
+    found = samples.events_before(time_s, before, bodies, np.arange(5))
+    assert found.tolist() == [0, 1, 1, 3, 4]
+    part = samples.parts_at(time_s[:count], bodies, np.arange(count) == 7)
+    assert part[7] == IterationPart.SLOW
+    assert [part[0], part[count // 2], part[-1]] == [*IterationPart][:3]

@@ -21,7 +21,7 @@ from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
-MOST_ROUNDS = 60
+MAX_ROUNDS = 60
 
 
 def expect_all(study: StudyFolder) -> None:
@@ -39,7 +39,7 @@ def test_signals_at_any_moment(make: Make, start_driver: Start, number: signal.S
     chance = random.Random(int(number))
     study = make([writes(n, seconds=0.03) for n in range(5)])
     stopped = 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = fingerprint(study)
         lines = study_log(study).count("\n") + chance.randint(1, 5)
         driver = start_driver(study)
@@ -79,7 +79,7 @@ def test_a_disk_that_is_full_at_any_write(make: Make, monkeypatch: pytest.Monkey
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = fingerprint(study)
         status = drive(study, "a0", NoLauncher(), grace_s=0.3)
         assert before.items() <= fingerprint(study).items()
