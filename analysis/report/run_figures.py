@@ -39,8 +39,9 @@ RUN_FIGURES = (
         name="growth",
         heading="Work over the iterations",
         summary="work of the rank on which it grows most (or --rank), beside the others",
-        caption="Median work of an iteration, without waiting, in successive windows: of single "
-        "ranks, and of all others from the least to the most.",
+        caption="Work of an iteration, without waiting, in successive windows: of single ranks, "
+        "and of all others from the least to the most. Of each window the quickest tenth is drawn, "
+        "which disturbances change least.",
         make=one_run.make_growth,
     ),
     RunFigure(

@@ -9,6 +9,8 @@ from hindmost.harness.runfile.feed import FeedHead
 from hindmost.text import counted, duration, percent, seconds
 
 SHARE_SHOWN = 0.005
+MIN_FRAMES, CLEARLY = 5, 2.0
+"""Frames, and times the share of the next rank, from which on the slowest rank is named."""
 
 
 def title(head: FeedHead) -> str:
@@ -72,11 +74,12 @@ def share_words(shares: Mapping[str, float]) -> str:
 
 
 def hindmost_words(history: FeedHistory) -> str:
-    """Return the rank that had most work for the largest share of the time."""
-    found = history.hindmost(1)
-    if not found or history.head.ranks == 1:
+    """Return the rank that had most work far longer than any other; empty if none did."""
+    if history.head.ranks == 1 or history.taken < MIN_FRAMES:
         return ""
-    first = found[0]
+    first, *others = history.hindmost(2)
+    if any(first.share < CLEARLY * each.share for each in others):
+        return ""
     return (
         f"slowest: rank {first.rank}, most work in {percent(first.share, 0)} of the time, "
         f"{seconds(first.excess_s)} more than the mean"

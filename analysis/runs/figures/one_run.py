@@ -38,7 +38,7 @@ from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, seconds, unit_for
 
-WINDOWS = 60
+WINDOWS = 30
 """Of a curve over all iterations."""
 PLACES_SHOWN = 4
 """Of the restart cycle, whose bodies are compared."""
@@ -90,28 +90,31 @@ def make_map(run: Run, choice: FigureChoice, *, of_work: bool = False) -> HeatMa
 
 
 def make_growth(run: Run, choice: FigureChoice) -> Chart:
-    """Make the curves of work over the iterations: of some ranks, and of the others."""
+    """Make the curves of work over the iterations: of some ranks, and of the others.
+
+    Of each window the quickest tenth is drawn, which disturbances change least.
+    """
     refuse_large(run)
     starts = np.arange(0, run.bodies, -(-run.bodies // WINDOWS))
-    medians = np.array([np.median(part, axis=0) for part in np.split(run.work, starts[1:])])
-    third = max(len(medians) // 3, 1)
-    begin, end = (part.mean(axis=0) for part in (medians[:third], medians[-third:]))
+    quick = np.array([np.quantile(part, 0.1, axis=0) for part in np.split(run.work, starts[1:])])
+    third = max(len(quick) // 3, 1)
+    begin, end = (part.mean(axis=0) for part in (quick[:third], quick[-third:]))
     columns = [column_of(run, rank) for rank in choice.ranks] or [int((end - begin).argmax())]
-    others = np.delete(medians, columns, axis=1)
-    unit, middles = unit_for(medians), 0.5 * (starts + np.append(starts[1:], run.bodies) - 1)
+    others = np.delete(quick, columns, axis=1)
+    unit, middles = unit_for(quick), 0.5 * (starts + np.append(starts[1:], run.bodies) - 1)
 
     def curve(name: str, values: NDArray[np.float64], look: Look = "line") -> Series:
         return Series(name=name, look=look, x=middles, y=unit.per_second * values)
 
     series = [
         curve(f"rank {run.kept_ranks[at]}: {seconds(begin[at])} to {seconds(end[at])}", values)
-        for at, values in zip(columns, medians.T[columns], strict=True)
+        for at, values in zip(columns, quick.T[columns], strict=True)
     ]
     if others.size:
         band = curve("others, least to most", others.max(axis=1), "band")
         series.insert(0, replace(band, base=unit.per_second * others.min(axis=1)))
         series.append(curve("others, median", np.median(others, axis=1)))
-    low, high = (unit.per_second * float(end) for end in (medians.min(), medians.max()))
+    low, high = (unit.per_second * float(end) for end in (quick.min(), quick.max()))
     room = 0.1 * max(high - low, 0.01 * high, 1e-12)
     drawn = Chart(
         title=title_of(run),

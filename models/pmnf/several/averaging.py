@@ -89,14 +89,7 @@ def interval_of(
     if not kept.size:
         return np.zeros((2, axes.shape[2] - count))
     there, terms, free = there[kept], terms[kept], free[kept]
-    # The columns of each hypothesis, the constant first, of largest value 1: (hypothesis, place,
-    # column). A row more for each column that a hypothesis lacks keeps its coefficient at 0.
-    columns = np.ones((kept.size, terms.shape[1] + 1, axes.shape[2]))
-    for axis, values in enumerate(axes):
-        columns[:, 1:] *= values[terms[:, :, axis]]
-    columns /= np.abs(columns[:, :, :count]).max(axis=2, keepdims=True)
-    columns = np.where(there[:, :, None], columns, 0.0).transpose(0, 2, 1)
-    lacking = np.eye(there.shape[1]) * ~there[:, None]
+    columns, lacking = design(terms, there, axes, count)
     root = np.sqrt(weight)
     basis, triangle = np.linalg.qr(
         np.concatenate([root[:, None] * columns[:, :count], lacking], axis=1)
@@ -122,6 +115,34 @@ def interval_of(
         freedom=free,
     )
     return mixture_interval([part], y, weight, models.observations.noise.kind.gamma, level)
+
+
+def design(
+    terms: NDArray[np.int16], there: NDArray[np.bool_], axes: NDArray[np.float64], points: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the columns of hypotheses, the constant first, of largest value 1 at the points.
+
+    Parameters
+    ----------
+    terms : int16 array, shape (hypothesis, term, parameter)
+    there : bool array, shape (hypothesis, 1 + term)
+        Whether a hypothesis has a constant, and each term.
+    axes : float64 array, shape (parameter, 1 + exponents, place)
+        All terms, after a row of ones, at the points and then at other places.
+    points : int
+
+    Returns
+    -------
+    columns : float64 array, shape (hypothesis, place, 1 + term)
+    lacking : float64 array, shape (hypothesis, 1 + term, 1 + term)
+        A row more for each column that a hypothesis lacks, which keeps its coefficient at 0.
+    """
+    columns = np.ones((*there.shape, axes.shape[2]))
+    for axis, values in enumerate(axes):
+        columns[:, 1:] *= values[terms[:, :, axis]]
+    columns /= np.abs(columns[:, :, :points]).max(axis=2, keepdims=True)
+    columns = np.where(there[:, :, None], columns, 0.0).transpose(0, 2, 1)
+    return columns, np.eye(there.shape[1]) * ~there[:, None]
 
 
 def widened(

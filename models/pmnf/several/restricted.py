@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.hypotheses import Hypotheses
+from hindmost.models.pmnf.several.averaging import design
 from hindmost.models.pmnf.space import SearchSpace, tabulate
 
 
@@ -40,13 +41,7 @@ def restricted_likelihood(
     """
     terms, weights = found.terms[:, 0], found.weights
     there = np.concatenate([found.coefficients[:, 0, :1] != 0.0, terms.any(axis=2)], axis=1)
-    columns = np.ones((len(found), there.shape[1], len(points)))
-    for axis, grown in enumerate(tabulate(space, points)):
-        columns[:, 1:] *= grown[terms[:, :, axis]]
-    columns /= np.abs(columns).max(axis=2, keepdims=True)
-    columns = np.where(there[:, :, None], columns, 0.0).transpose(0, 2, 1)
-    # A row more for each column that a model lacks keeps its coefficient at 0.
-    lacking = np.eye(there.shape[1]) * ~there[:, None]
+    columns, lacking = design(terms, there, tabulate(space, points), len(points))
     root = np.sqrt(weights)
     basis, weighted = np.linalg.qr(np.concatenate([root[:, :, None] * columns, lacking], axis=1))
     plain = np.linalg.qr(np.concatenate([columns, lacking], axis=1), mode="r")

@@ -9,6 +9,7 @@ import pytest
 from tests.analysis.watch.feeds import MS, RANKS, frame, head
 
 from hindmost.analysis.watch.feed_history import MAX_FRAMES, FeedHistory, merged
+from hindmost.analysis.watch.progress_text import hindmost_words
 
 
 def history(frames: list[dict[str, Any]], iterations: int = 100_000) -> FeedHistory:
@@ -26,6 +27,13 @@ def test_the_rank_with_most_work_is_hindmost() -> None:
     assert (first.share, second.share) == (0.75, 0.25)
     assert first.excess_s == pytest.approx(6 * (8 - 5) * 1e-3)  # the mean of 8, 4, 4, 4 is 5
     assert told.shares() == {"halo": 0.0, "wait": 0.5, "post": 0.0, "local": 0.5}
+
+
+def test_of_ranks_that_take_turns_none_is_named() -> None:
+    assert hindmost_words(history([frame(n, last=n % 2) for n in range(40)])) == ""
+    assert hindmost_words(history([frame(n, last=1) for n in range(4)])) == ""
+    named = hindmost_words(history([frame(n, last=0 if n % 4 else 1) for n in range(40)]))
+    assert named.startswith("slowest: rank 0, most work in 75 % of the time, ")
 
 
 def test_old_frames_are_merged_and_nothing_is_lost() -> None:
