@@ -23,7 +23,6 @@ from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.own_recording import Marks, OwnRecording, checked_name, load_if_possible
 from hindmost.harness.recorder.bodies import WHOLE
-from hindmost.harness.recorder.library import refuse_second_recording
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.output import warn
 
@@ -126,7 +125,7 @@ class LoopRecorder(OwnRecording):
     def _meet(self) -> Any:
         """Return a communicator of the recorder: its calls never match the loop's; collective."""
         if self.mpi_seen:
-            refuse_second_recording()
+            self._stop_others()
         if self._given is None:
             return None
         communicator = self._given.Dup()

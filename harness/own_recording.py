@@ -28,7 +28,7 @@ from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
 from hindmost.harness.attach.sections import Matched, sections_of
 from hindmost.harness.attach.settings import sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
-from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.library import load, loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import NewName
 from hindmost.harness.runfile.part_file import RunName
@@ -75,6 +75,7 @@ class OwnRecording(ABC):
         self._parameters = checked_parameters(parameters or {})
         self._samples = sample_lines(sample, f"sample={sample!r}", "True")
         self._petsc_version = ""
+        self._stops_others = False
         self.mpi_seen = False
 
     @abstractmethod
@@ -149,9 +150,19 @@ class OwnRecording(ABC):
         if self._communicator.rank == 0:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _stop_others(self) -> None:
+        """Stop what ``hindmost attach`` records of the program, until this recording is over."""
+        refuse_second_recording()
+        self._stops_others = True
+
     def _free(self) -> None:
         if self._with_mpi:
             self._communicator.Free()
+        self._let_others_go_on()
+
+    def _let_others_go_on(self) -> None:
+        if self._stops_others:
+            loaded().hindmost_resume()
 
     def __exit__(
         self,
@@ -165,6 +176,7 @@ class OwnRecording(ABC):
         failure = self._marks.end(keeps=failed is None)
         if failed is not None:  # other ranks may not be here
             shutil.rmtree(self._folder, ignore_errors=True)
+            self._let_others_go_on()
             if error is None:
                 raise UsageError(
                     f"The {self.what} failed on rank {failed}, so no run file is written."

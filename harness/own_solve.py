@@ -19,7 +19,7 @@ from hindmost.harness.attach.settings import event_lines
 from hindmost.harness.own_recording import Marks, OwnRecording, checked_name, load_if_possible
 from hindmost.harness.petsc import scalar_spec
 from hindmost.harness.rank_failures import on_all
-from hindmost.harness.recorder.library import loaded, refuse_second_recording
+from hindmost.harness.recorder.library import loaded
 from hindmost.output import warn
 
 
@@ -75,7 +75,7 @@ class KSPRecorder(OwnRecording):
                 "hindmost does not see MPI calls, so all time is unclassified; call "
                 f"hindmost.listen() on every rank before importing petsc4py. {reasons[0]}"
             )
-        on_all(communicator, refuse_second_recording)
+        on_all(communicator, self._stop_others)
         self._ksp.setUp()
         events = event_lines(activities=self._activities and self.mpi_seen)
         spec = {**scalar_spec(self._petsc), **({"activities": True} if self._activities else {})}

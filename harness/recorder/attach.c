@@ -262,13 +262,10 @@ static void attach_begin(void) {
   end_in_time();
   begin_pairs();
   sampler_begin(attached.own);
-  before_recording = stop_finding;
+  before_recording = make_way;
   const int follows_calls = pairs_page || attached.budget || attached.samples || attached.marking_call != NO_CALL;
   if (follows_calls) call_hooks.after_call = follow_call;
-  if (attached.marking_call == FIND_CALL) open_loop();
-  if (attached.marking_call < 0) return;
-  attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */
-  state->capacity = 0;
+  await_loop();
 }
 
 __attribute__((constructor)) static void attach_to_process(void) {

@@ -114,6 +114,14 @@ static void stop_finding(void) {
   end_writing(&before);
 }
 
+/* Where nothing is recorded: the calls of a loop that is to be found, or the first one at which an iteration ends. */
+static void await_loop(void) {
+  if (attached.marking_call == FIND_CALL) open_loop();
+  if (attached.marking_call < 0) return;
+  attach_arm(MPI_COMM_WORLD, attached.size);
+  state->capacity = 0;
+}
+
 static void loop_mark(int64_t t) {
   if (!loop_is_open()) {
     open_loop();
@@ -206,6 +214,16 @@ void hindmost_loop_end(void) {
   if (!loop_is_open() || !own_thread() || attached.marking_call != NO_CALL || !begin_writing(&before)) return;
   hindmost_disarm();
   write_loop(1, whole_extent(state->end_ns));
+  end_writing(&before);
+}
+
+/* For a recording by the program itself: what was recorded until then is written. */
+static void make_way(void) {
+  sigset_t before;
+  stop_finding();
+  if (!recording() || session_now() == SOLVE || !begin_writing(&before)) return;
+  hindmost_disarm();
+  if (loop_is_open()) write_loop(1, whole_extent(state->end_ns));
   end_writing(&before);
 }
 

@@ -33,6 +33,8 @@ static void loop_mark(int64_t t);
 /* Between begin_writing and end_writing, when the recorder is disarmed. */
 static void write_loop(int complete, struct extent to);
 static void stop_finding(void);
+static void await_loop(void);
+static void make_way(void);
 
 /* After a call that was recorded. */
 static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags);

@@ -139,6 +139,11 @@ int hindmost_may_record(void) {
   return !session_number() && !attached.about;
 }
 
+/* The program's own recording is over, with what it did to write it. */
+void hindmost_resume(void) {
+  if (attached.begun && !session_number() && session_now() != ENDED) await_loop();
+}
+
 void hindmost_own_mark(int what, int64_t number, int error) {
   if (!loop_is_open() || !recording()) return;
   if (what == BEGUN_MARK)

@@ -11,6 +11,7 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings);
 /* Whether nothing is recorded: only one recording is possible at a time. The loops of an attached program that records
  * itself are not looked for any more. */
 int hindmost_may_record(void);
+void hindmost_resume(void);
 
 /* An instant in the loop: the begin of an iteration, its end or the error that ended it, begin or end of a phase. */
 void hindmost_own_mark(int what, int64_t number, int error);

@@ -296,17 +296,24 @@ def test_a_program_that_uses_hindmost_itself(
 
 
 def test_a_program_that_records_its_loop_runs_on(tmp_path: Path) -> None:
+    """Attach has nothing of it, or what lies before and behind if it was told where to look."""
     (tmp_path / "itself.py").write_text(
-        "import hindmost; hindmost.listen()\n"
+        "import hindmost, sys; hindmost.listen()\n"
         "from mpi4py import MPI\n"
-        "with hindmost.record('own.h5', MPI.COMM_WORLD) as recorder:\n"
+        "for _ in range(4): MPI.COMM_WORLD.Barrier()\n"
+        "with hindmost.record(sys.argv[1], MPI.COMM_WORLD) as recorder:\n"
         "    for _ in range(5):\n"
         "        with recorder.iteration(): MPI.COMM_WORLD.Barrier()\n"
+        "for _ in range(6): MPI.COMM_WORLD.Barrier()\n"
     )
-    done = alone("--out", "runs", "--", sys.executable, "itself.py", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert hindmost.open(tmp_path / "own.h5").bodies == 5
-    assert "records itself" in done.stderr
+    for name, options in {"own.h5": (), "called.h5": ("--iterate-at", "MPI_Barrier")}.items():
+        program = (sys.executable, "itself.py", name)
+        done = alone("--out", "runs", *options, "--", *program, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert hindmost.open(tmp_path / name).bodies == 5
+        assert ("records itself" in done.stderr) == (not options)
+    (run,) = map(hindmost.open, (tmp_path / "runs").iterdir())
+    assert run.bodies == 3 + 5
 
 
 def test_solves_inside_others_by_their_prefix(
