@@ -103,10 +103,10 @@ def compiled(folder: Path) -> Path:
     return program
 
 
-def recorded(program: Path, folder: Path, words: tuple[str, ...], *, whole: bool) -> AttachedRun:
-    """Return the run of a program, with all calls or with those that a budget keeps."""
+def recorded(program: Path, folder: Path, words: tuple[str, ...], memory: str) -> AttachedRun:
+    """Return the run of a program, with the calls that a budget keeps, or all without one."""
     folder.mkdir(parents=True)
-    settings = settings_for(folder, memory="512MB" if whole else MEMORY, all_calls=whole)
+    settings = settings_for(folder, memory=memory or "512MB", all_calls=not memory)
     (folder / "out").mkdir()
     environment = {**os.environ, "HINDMOST_ATTACH": str(settings)}
     start = [str(BIN / "mpiexec"), "-n", str(RANKS), str(program), *words]
@@ -124,8 +124,8 @@ def main(steps: int, folder: Path) -> None:
     for number, (layout, kind, rank, seconds) in enumerate(PROGRAMS):
         words = (layout, kind, str(rank), str(seconds), str(steps), str(SEED + number))
         runs = [
-            recorded(program, folder / f"{number}-{name}", words, whole=name == "all")
-            for name in ("all", "bounded")
+            recorded(program, folder / f"{number}-{name}", words, memory)
+            for name, memory in (("all", ""), ("bounded", MEMORY))
         ]
         whole, bounded = map(Conclusions.of, runs)
         same = whole.agrees(bounded)

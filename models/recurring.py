@@ -61,10 +61,10 @@ class Rule:
         """Return its iterations in a run of so many."""
         return np.arange(self.first, iterations, self.every)
 
-    def explain(self, iterations: int) -> str:
+    def explain(self, iterations: int, each: str = "iteration") -> str:
         """Return the rule in words: ``every 100th iteration (98, 198, … 1498)``."""
         rows = self.rows(iterations)
-        return f"every {ordinal(self.every)} iteration ({rows[0]}, {rows[1]}, … {rows[-1]})"
+        return f"every {ordinal(self.every)} {each} ({rows[0]}, {rows[1]}, … {rows[-1]})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
 from hindmost.analysis.runs.stretches import (
     Stretch,
     growth_of_work,
+    passes_in,
     place_of_extra,
     stretches_of,
     work_in,
@@ -250,7 +251,8 @@ def recurring_work(
             quantity="Recurring work",
             subject=named(np.array(first.columns)),
             recurring=first,
-            iterations=run.bodies,
+            iterations=run.bodies if alike[0][0] == "" else passes_in(run),
+            each="iteration" if alike[0][0] == "" or passes_in(run) == run.bodies else "pass",
             cost_s=first.cost_s,
             share=first.cost_s / max(run.solve_time_s, 1e-300),
             where=where if (is_there := largest.cost_s >= MAJORITY * first.cost_s) else "",

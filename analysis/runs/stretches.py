@@ -191,6 +191,9 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     if not known.size:
         return ()
     of_all = run.bodies / known.size
+    # Of iterations that are several passes, the passes of the first ones tell what comes back.
+    first = int(np.argmax(np.append(known, -1) != np.arange(known.size + 1)))
+    unit = passes_in(run) // run.bodies if of_all > 1.0 else 1
     quantiles = len(quickest_of(np.zeros(known.size)))
     is_event = (kinds > 0) & (kinds[:, :1] != EventKind.UNKNOWN)
     body_of = np.repeat(np.arange(known.size), np.count_nonzero(is_event[known], axis=1))
@@ -229,9 +232,17 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
                 own = np.bincount(bodies[at], work[1:][at], known.size).astype(np.float64)
                 row[2:6], row[6:] = course(own, known / run.bodies), quickest_of(own)
                 row[2] *= of_all
-                if row[2] >= WORTH_SAYING * work_s.sum() and of_all == 1.0:
+                if of_all > 1.0:
+                    own = work[1:][at][bodies[at] < first]
+                    missing = first * unit - own.size  # before its first call nothing is known
+                    if not (own.size and 0 <= missing <= 1):
+                        continue
+                    own = np.concatenate([own[:missing], own]).astype(np.float64)
+                    beyond = np.maximum(own - np.median(own), 0.0)
+                    row[2] = float(beyond.mean()) * passes_in(run)
+                if row[2] >= WORTH_SAYING * work_s.sum():
                     varying[name, rank] = own
-    recurring = recurring_in(run, varying)
+    recurring = recurring_in(run, varying, passes_in(run))
     return tuple(
         Stretch(
             ends=name,
@@ -252,8 +263,14 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     )
 
 
+def passes_in(run: Run) -> int:
+    """Return the passes of a run's loop: several an iteration where these are summed together."""
+    unit = (run.header.spec.get("attached") or {}).get("summed", {}).get("unit", 1)
+    return run.bodies * int(unit)
+
+
 def recurring_in(
-    run: Run, varying: Mapping[tuple[Ends, int], NDArray[np.float64]]
+    run: Run, varying: Mapping[tuple[Ends, int], NDArray[np.float64]], passes: int
 ) -> dict[Ends, tuple[Recurring, ...]]:
     """Return by stretch the iterations that come back longer, by the same rules in all of them.
 
@@ -262,14 +279,20 @@ def recurring_in(
     Parameters
     ----------
     varying : mapping of (stretch, rank) to float64 array, shape (iteration,), seconds
-        Work that varies.
+        Work that varies; of the first passes where iterations are several.
+    passes : int
+        In all.
     """
     found: dict[Ends, tuple[Recurring, ...]] = {}
     if not varying:
         return found
     columns = list(varying)
-    known = [each.rule for each in recurring_of(run)]
-    back = find_recurring(np.column_stack(list(varying.values())), places_of(run), known)
+    work = np.column_stack(list(varying.values()))
+    if len(work) == run.bodies:
+        back = find_recurring(work, places_of(run), [each.rule for each in recurring_of(run)])
+    else:
+        back = find_recurring(work, np.zeros(len(work), np.int64))
+        back = tuple(replace(each, count=each.rule.rows(passes).size) for each in back)
     for name in dict.fromkeys(name for name, _ in columns):
         here = [at for at, each in enumerate(columns) if each[0] == name]
         found[name] = tuple(

@@ -373,12 +373,15 @@ class RecurringWork(Fact):
     recurring : Recurring
     iterations : int
         Of the run.
+    each : str
+        What these are: ``pass`` where an iteration of the run is several.
     function : InFunction or None
         What they do longer, where samples tell.
     """
 
     recurring: Recurring
     iterations: int
+    each: str = "iteration"
     function: InFunction | None = None
 
 

@@ -133,7 +133,7 @@ def brief(fact: Fact) -> str:
                 return fact.crowd
             return waited_words(fact.share or 0.0, fact.most, fact.subject, fact.window)
         case RecurringWork():
-            rule = fact.recurring.rule.explain(fact.iterations)
+            rule = fact.recurring.rule.explain(fact.iterations, fact.each)
             return f"{rule} is {longer_words(fact.recurring)} longer on {fact.subject}"
         case GrowingWork():
             where = f" {fact.where}" if fact.where else ""

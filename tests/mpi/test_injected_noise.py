@@ -112,7 +112,7 @@ def test_runs_with_and_without_noise_are_no_repeats(
     main(["fit", str(clean.path), str(disturbed["cg"].path)])
     said = capsys.readouterr().out
     assert f"injected noise {LAW}" in said
-    assert "(no injected noise" in said
+    assert "(without injected noise" in said
 
 
 def test_a_rank_that_does_not_exist_is_refused(launched: Launched) -> None:

@@ -1,0 +1,25 @@
+"""The same conclusions from all calls of a program and from those that its budget keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.bounded_records import Conclusions, compiled, recorded
+
+pytestmark = pytest.mark.mpi
+STEPS, MEMORY = 9000, "1MiB"
+
+
+def test_conclusions_from_a_budget_are_those_from_all_calls(tmp_path: Path) -> None:
+    program = compiled(tmp_path)
+    for kind, named in (("constant", "rank 1 between pass"), ("every", "rank 1 every 50th")):
+        words = ("rooted", kind, "1", "0.02", str(STEPS), "3")
+        memory = {"all": "", "bounded": MEMORY}
+        whole, bounded = (
+            recorded(program, tmp_path / f"{kind}-{name}", words, memory=each)
+            for name, each in memory.items()
+        )
+        assert bounded.run.header.spec["attached"]["summed"]["unit"] > 1
+        assert named in str(Conclusions.of(whole))
+        assert Conclusions.of(whole).agrees(Conclusions.of(bounded))
