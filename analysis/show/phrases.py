@@ -196,7 +196,7 @@ def on_one_run(fact: UnequalWork) -> list[Sentence]:
     if fact.where:
         share = percent(fact.where_share, 0)
         place = f"{share} of its extra work lies {fact.where}."
-        said.append(Sentence(place, PLACES if fact.extra is None else 0))
+        said.append(Sentence(place))
     if fact.extra is not None:
         said += on_extra_work(fact.extra)
     if fact.iterations > 1 and culprit.last:
