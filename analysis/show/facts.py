@@ -314,7 +314,8 @@ class UnequalWork(Fact):
         Share of its own time that the culprit spends in messages and collectives, and the others;
         that of all ranks twice without a culprit.
     where_share : float
-        Part of its additional work that lies at ``where``.
+        Part of its additional work that lies at ``where``: `place_of_extra` of
+        `hindmost.analysis.runs.stretches`, of samples by `hindmost.analysis.runs.sampled`.
     upper_limit : bool
         Whether ranks work while collectives are pending, so that the cost is at most that.
     counts_work : bool

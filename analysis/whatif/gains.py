@@ -43,7 +43,8 @@ NAMES = {
     "network": "an ideal network",
     "partner": "the pipelined solver",
 }
-"""By the attribute of `Remedies`, what is changed."""
+"""By the attribute of `Remedies`, what is changed; `hindmost.models.simulation.rerun.what_if`
+predicts the time."""
 NARROWEST = 1e-3
 """Half width of an interval, as a share, below which it is not told apart."""
 BOTH = (

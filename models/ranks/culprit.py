@@ -227,7 +227,8 @@ class Culprit:
         All ranks of that node, or those that cost nearly as much, the first by itself.
     times : float
         Own work over the median of the others', of iterations that nothing disturbs; of all if
-        these do not show it. Of nodes, of their medians.
+        these do not show it. Of nodes, of their medians. Which of these:
+        `hindmost.analysis.runs.straggler.find_verdict`.
     quickest : bool
         Whether others take so much longer that this is not to be seen in sums.
     processor : bool

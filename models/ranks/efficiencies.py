@@ -56,6 +56,7 @@ PARTS = {
     LOST_TO["transfer"]: "messages and calls of MPI, and cores that ranks lose there "
     "(POP: transfer)",
     LOST_TO["communication"]: "time in MPI that the run cannot divide",
+    # computed by analysis.runs.cores.core_wait, entered by analysis.runs.efficiency.of_run
     NO_CORE: "ranks were ready to run and had none, as the kernel counts it for the whole run; "
     "taken from the other parts in proportion to their size, as it is not known when",
     OUTSIDE: "before the first, after the last and between iterations: restarts, or the program "
