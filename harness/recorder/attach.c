@@ -19,6 +19,7 @@
 #include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sample_frames.h"
 #include "sampler.h"
 #include "sections.h"
 #include "settings.h"

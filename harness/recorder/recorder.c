@@ -45,6 +45,8 @@
 #include "libraries.c"
 #include "all_ranks.c"
 #include "rank_file.c"
+#include "samples.c"
+#include "sample_frames.c"
 #include "sampler.c"
 #include "sections.c"
 #include "signals.c"

@@ -4,18 +4,15 @@
 #include "classify.h"
 #include "clock.h"
 #include "contexts.h"
-#include "json.h"
-#include "lock.h"
-#include "places.h"
 #include "pyframes.h"
 #include "rawfile.h"
 #include "recording.h"
-#include "unwind.h"
+#include "sample_frames.h"
+#include "samples.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,279 +28,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum {
-  SAMPLED_THREADS = 512,
-  SAMPLES_WAITING = 1 << 16, /* of a thread, until they are written */
-  SAMPLE_SLOTS = 1 << 17,    /* of each table; half of them are used */
-  MAX_SAMPLE_PLACES = 1 << 16,
-  MAX_SAMPLE_CHAINS = 1 << 16,
-  MAX_SAMPLE_CONTEXTS = ADDRESSES,
-  MAX_SAMPLE_PAIRS = 65534, /* a number of two bytes: 0 is none, the last one a gap */
-  SAMPLE_CHAIN_PLACES = 1 << 21,
-  SAMPLE_DEPTH = 96,
-  SAMPLE_TRIES = 64,
-};
-enum { SAMPLE_IN_MPI = 1, SAMPLE_CUT = 2, SAMPLE_LAST = 4, SAMPLE_BLOCKED = 8, SAMPLE_GAP = 0xFFFF }; /* CUT: the walk ended early */
 enum { COPIED_STACK = 1 << 13, WATCH_NS = 20000000 }; /* of a thread that is blocked; how often the recorded one is looked at */
 enum { MIN_SAMPLES_A_SECOND = 100, MAX_SAMPLES_A_SECOND = 1000, CALIBRATION_NS = 2500000, CALIBRATION_PERIOD_NS = 100000,
        TIMER_PERIOD_NS = 4000000 }; /* TIMER: a tick of most kernels */
 #define SAMPLING_COST 0.003 /* of the processor time */
-#define SAMPLE_OF_PYTHON (1ull << 62)
-
-struct sample_address {
-  _Atomic uint64_t key; /* 0: free, 1: claimed */
-  uint32_t place;       /* one more than its number, 0: none */
-  uint8_t ends, of_recorder, of_python;
-  struct rule rule;
-};
-struct sample {
-  int64_t ns;
-  uint32_t pair;
-};
-struct loaded_module {
-  uint64_t begin, end, base;
-  const uint8_t *table; /* .eh_frame_hdr */
-  int32_t number;       /* in the modules of contexts */
-};
-struct loaded_modules {
-  uint32_t count, unloads; /* unloads: before they were read */
-  struct loaded_module module[MAX_MODULES];
-};
-enum thread_state { THREAD_FREE, THREAD_LIVES, THREAD_ENDED, THREAD_WATCHED }; /* the last: samples of blocked_thread */
-struct sampled_thread {
-  _Atomic int state;
-  int tid, event, has_timer, number, silent, noted; /* event: of perf, -1: none; silent: it blocks SIGPROF */
-  timer_t timer;
-  pthread_t handle;
-  uint64_t stack_begin, stack_end, random;
-  int64_t cpu_ns, lost, written_lost; /* cpu_ns: when it ended */
-  _Atomic uint32_t put, taken; /* places in the ring, not yet reduced */
-  struct sample samples[SAMPLES_WAITING];
-};
-
-static struct sample_tables {
-  struct sample_address addresses[SAMPLE_SLOTS];
-  struct place places[MAX_SAMPLE_PLACES]; /* pad: 1, set last */
-  struct { _Atomic uint64_t key; uint32_t number; } chain_slots[SAMPLE_SLOTS], pair_slots[SAMPLE_SLOTS];
-  uint32_t chain_end[MAX_SAMPLE_CHAINS + 1];
-  _Atomic uint8_t chain_ready[MAX_SAMPLE_CHAINS];
-  uint32_t chain_places[SAMPLE_CHAIN_PLACES];
-  struct sample_pair pairs[MAX_SAMPLE_PAIRS + 1];
-  int64_t context_cpu_ns[MAX_SAMPLE_CONTEXTS]; /* processor time from calls of a context to the next ones */
-  struct loaded_modules modules[2];
-  struct sampled_thread threads[SAMPLED_THREADS];
-  uint16_t entries[4 * SAMPLES_WAITING + 64]; /* of a frame that is written */
-} *sampled; /* NULL: no samples */
-
-static _Atomic uint32_t sample_places, sample_pairs, sampled_threads;
-static _Atomic uint32_t unsampled_threads; /* which block SIGPROF, or of which the system allows no samples */
-static _Atomic uint64_t sample_chains; /* how many, times 2^32, and their places */
-static _Atomic(struct loaded_modules *) modules_now; /* NULL: not known now */
-static uint64_t python_begin, python_end;
-static void *(*python_thread_state)(void);
-static int64_t sample_period_ns;
 static int notes_last, noted; /* whether the program is about to end, and how many threads have noted where they stand */
 static struct sampled_thread *blocked_thread; /* where the recorded thread is blocked, outside of MPI */
-static int samples_wanted, samples_began, samples_by_timer;
-static int samples_paused, watch_number; /* paused: the program records a part of it itself; number: of the last watcher */
-static uint32_t python_named; /* places so far whose lines of Python are known */
-static const char *no_samples_why = "";
-static double sample_cost_ns;
-static __thread struct sampled_thread *this_thread __attribute__((tls_model("initial-exec")));
-static struct samples_written {
-  uint32_t places, chains, pairs;
-} samples_written;
+static int watch_number; /* of the last watcher */
 
 static void disarm_thread(struct sampled_thread *thread);
-
-/* ---- rules ---- */
-
-/* Whether nothing was unloaded since; what is no more must not be read. */
-static int modules_are_known(void) {
-  struct loaded_modules *now = atomic_load_explicit(&modules_now, memory_order_acquire);
-  return now && now->unloads == __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
-}
-
-static const struct loaded_module *module_around(uint64_t address) {
-  struct loaded_modules *now = atomic_load_explicit(&modules_now, memory_order_acquire);
-  uint32_t low = 0, high = now ? now->count : 0;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    if (address < now->module[middle].begin) high = middle;
-    else if (address >= now->module[middle].end) low = middle + 1;
-    else return &now->module[middle];
-  }
-  return NULL;
-}
-
-static void *begin_sampled_thread(void *given);
-
-/* The slot of a return address (of a line of Python: of its instruction, with its code); NULL if there is none. */
-static struct sample_address *sampled_address(uint64_t key, uint64_t code) {
-  uint32_t at = (uint32_t)(key * 0x9E3779B97F4A7C15u >> 47);
-  for (int tries = 0; tries < SAMPLE_TRIES; tries++, at++) {
-    struct sample_address *slot = &sampled->addresses[at % SAMPLE_SLOTS];
-    uint64_t found = atomic_load_explicit(&slot->key, memory_order_acquire);
-    if (found == key) return slot;
-    if (found) continue;
-    if (!(key & SAMPLE_OF_PYTHON) && !modules_are_known()) return NULL;
-    if (!atomic_compare_exchange_strong(&slot->key, &found, 1)) {
-      if (found == key) return slot;
-      continue;
-    }
-    struct place place = {.module = OF_NO_FILE};
-    uint64_t function = 0, bytes = 0;
-    slot->rule = (struct rule){.kind = CHAIN_ENDS};
-    if (key & SAMPLE_OF_PYTHON) {
-      place = (struct place){.module = OF_PYTHON, .offset = (int64_t)(key & ~SAMPLE_OF_PYTHON), .function = (int64_t)code};
-    } else {
-      const struct loaded_module *module = module_around(key - 1);
-      if (module) {
-        slot->rule = rule_by_table(module->table, key, &function, &bytes);
-        place.module = module->number;
-        place.offset = (int64_t)(key - module->base);
-        place.function = function ? (int64_t)(function - module->base) : 0;
-        place.bytes = (int64_t)bytes;
-      }
-      slot->ends = function && function == (uint64_t)begin_sampled_thread;
-      slot->of_recorder = key - 1 - own_begin < own_bytes;
-      slot->of_python = key - 1 - python_begin < python_end - python_begin;
-    }
-    uint32_t number = atomic_fetch_add(&sample_places, 1);
-    if (number < MAX_SAMPLE_PLACES) {
-      sampled->places[number] = place;
-      __atomic_store_n(&sampled->places[number].pad, 1, __ATOMIC_RELEASE);
-      slot->place = number + 1;
-    } else
-      atomic_store(&sample_places, MAX_SAMPLE_PLACES);
-    atomic_store_explicit(&slot->key, key, memory_order_release);
-    return slot;
-  }
-  return NULL;
-}
-
-/* ---- chains and pairs ---- */
-
-static uint32_t sampled_chain(const uint32_t chain[], uint32_t count) {
-  uint64_t hash = 0x1234567;
-  for (uint32_t i = 0; i < count; i++) hash = mixed(hash, chain[i]);
-  hash |= 2;
-  uint32_t at = (uint32_t)(hash >> 47);
-  for (int tries = 0; tries < SAMPLE_TRIES; tries++, at++) {
-    __typeof__(sampled->chain_slots[0]) *slot = &sampled->chain_slots[at % SAMPLE_SLOTS];
-    uint64_t found = atomic_load_explicit(&slot->key, memory_order_acquire);
-    if (found == hash) return slot->number;
-    if (found) continue;
-    if (!atomic_compare_exchange_strong(&slot->key, &found, 1)) continue;
-    uint64_t room = atomic_fetch_add(&sample_chains, (1ull << 32) + count);
-    uint32_t number = (uint32_t)(room >> 32), start = (uint32_t)room;
-    if (number >= MAX_SAMPLE_CHAINS || start + count > SAMPLE_CHAIN_PLACES) {
-      atomic_fetch_sub(&sample_chains, (1ull << 32) + count);
-      atomic_store_explicit(&slot->key, 0, memory_order_release);
-      return 0;
-    }
-    memcpy(sampled->chain_places + start, chain, count * sizeof *chain);
-    sampled->chain_end[number] = start + count;
-    slot->number = number + 1;
-    atomic_store_explicit(&sampled->chain_ready[number], 1, memory_order_release);
-    atomic_store_explicit(&slot->key, hash, memory_order_release);
-    return number + 1;
-  }
-  return 0;
-}
-
-static uint32_t sampled_pair(uint32_t before, uint32_t chain, uint32_t flags) {
-  uint64_t key = ((uint64_t)before << 24 | (uint64_t)chain << 4 | flags) + 2;
-  uint32_t at = (uint32_t)(key * 0x9E3779B97F4A7C15u >> 47);
-  for (int tries = 0; tries < SAMPLE_TRIES; tries++, at++) {
-    __typeof__(sampled->pair_slots[0]) *slot = &sampled->pair_slots[at % SAMPLE_SLOTS];
-    uint64_t found = atomic_load_explicit(&slot->key, memory_order_acquire);
-    if (found == key) return slot->number;
-    if (found || !atomic_compare_exchange_strong(&slot->key, &found, 1)) continue;
-    uint32_t number = atomic_fetch_add(&sample_pairs, 1);
-    if (number >= MAX_SAMPLE_PAIRS - 1) {
-      atomic_store(&sample_pairs, MAX_SAMPLE_PAIRS - 1);
-      atomic_store_explicit(&slot->key, 0, memory_order_release);
-      return 0;
-    }
-    struct sample_pair *pair = &sampled->pairs[number];
-    pair->before = before, pair->chain = chain, pair->flags = flags;
-    slot->number = number + 1;
-    __atomic_store_n(&pair->ready, 1, __ATOMIC_RELEASE);
-    atomic_store_explicit(&slot->key, key, memory_order_release);
-    return number + 1;
-  }
-  return 0;
-}
-
-/* ---- a sample ---- */
-
-/* What may be read of a stack, and how far from there its words are: those of another thread are a copy. */
-struct stack_part {
-  uint64_t begin, end;
-  int64_t shift;
-};
-struct registers {
-  uint64_t address, stack, rbp; /* rbp 0: not known */
-};
-
-static int on_stack(const struct stack_part *part, uint64_t address) {
-  return address - part->begin < part->end - part->begin - 8;
-}
-
-static uint64_t word_at(const struct stack_part *part, uint64_t address) {
-  return *(const uint64_t *)(address + (uint64_t)part->shift);
-}
-
-/* The frames of Python 3.11 of this thread, as its interpreter keeps them; the instruction of each, with its code. */
-static uint32_t sampled_python(uint32_t chain[], uint32_t count) {
-  enum { THREAD_CFRAME = 56, CFRAME_FRAME = 8, FRAME_CODE = 32, FRAME_PREVIOUS = 48, FRAME_INSTRUCTION = 56 };
-  const char *state = python_thread_state(), *frame = NULL;
-  if (state) frame = *(char *const *)(*(char *const *)(state + THREAD_CFRAME) + CFRAME_FRAME);
-  for (; frame && count < SAMPLE_DEPTH; frame = *(char *const *)(frame + FRAME_PREVIOUS)) {
-    uint64_t code = *(const uint64_t *)(frame + FRAME_CODE), at = *(const uint64_t *)(frame + FRAME_INSTRUCTION);
-    if (!code || at - code > 1 << 24) break;
-    struct sample_address *known = sampled_address(at | SAMPLE_OF_PYTHON, code);
-    if (known && known->place) chain[count++] = known->place - 1;
-  }
-  return count;
-}
-
-/* Follows a stack from the registers of its thread: the chain of places, the innermost first. */
-static uint32_t sampled_walk(const struct stack_part *part, struct registers at, uint32_t chain[], uint32_t *flags) {
-  uint64_t address = at.address, stack = at.stack, rbp = at.rbp;
-  uint32_t count = 0;
-  for (int depth = 0; depth < SAMPLE_DEPTH; depth++) {
-    struct sample_address *known = address ? sampled_address(address, 0) : NULL;
-    if (!address || (known && known->ends)) return count;
-    if (!known) break;
-    if (known->of_recorder) {
-      *flags |= SAMPLE_IN_MPI;
-      return 0;
-    }
-    if (known->of_python && python_thread_state) return sampled_python(chain, count);
-    if (known->place && !known->of_python) chain[count++] = known->place - 1;
-    uint64_t cfa;
-    const struct rule *rule = &known->rule;
-    if (rule->kind == FROM_STACK) cfa = stack + (uint64_t)(int64_t)rule->offset;
-    else if (rule->kind == FROM_FRAME) cfa = rbp + (uint64_t)(int64_t)rule->offset;
-    else if (rule->kind == FROM_MEMORY && on_stack(part, rbp + (uint64_t)(int64_t)rule->offset))
-      cfa = word_at(part, rbp + (uint64_t)(int64_t)rule->offset);
-    else if (rule->kind == LEFT_TO_LIBGCC && !depth) cfa = stack + 8; /* a stub of the linkage table */
-    else if (rule->kind == CHAIN_ENDS) return count;
-    else break;
-    if (cfa <= stack || !on_stack(part, cfa - 8)) break;
-    address = word_at(part, cfa - 8);
-    if (rule->saved) {
-      uint64_t saved = (rule->saved == 1 ? cfa : rbp) + (uint64_t)(int64_t)rule->frame_offset;
-      if (!on_stack(part, saved)) break;
-      rbp = word_at(part, saved);
-    }
-    stack = cfa;
-  }
-  *flags |= SAMPLE_CUT;
-  return count;
-}
 
 static void arm_next(struct sampled_thread *thread) {
   thread->random ^= thread->random << 13, thread->random ^= thread->random >> 7, thread->random ^= thread->random << 17;
@@ -313,20 +46,6 @@ static void arm_next(struct sampled_thread *thread) {
     struct itimerspec next = {.it_value = {(time_t)(period_ns / 1000000000), (long)(period_ns % 1000000000)}};
     timer_settime(thread->timer, 0, &next, NULL);
   }
-}
-
-static void keep_sample(struct sampled_thread *of, const struct stack_part *part, struct registers at, uint32_t context,
-                        uint32_t flags) {
-  uint32_t chain[SAMPLE_DEPTH + 1], put = atomic_load_explicit(&of->put, memory_order_relaxed);
-  if (put - atomic_load_explicit(&of->taken, memory_order_acquire) >= SAMPLES_WAITING) {
-    of->lost++;
-    return;
-  }
-  uint32_t count = sampled_walk(part, at, chain, &flags), number = 0;
-  if (count) number = sampled_chain(chain, count);
-  if (!number) flags |= SAMPLE_CUT;
-  of->samples[put % SAMPLES_WAITING] = (struct sample){system_now() + clock_shift_ns, sampled_pair(context, number, flags)};
-  atomic_store_explicit(&of->put, put + 1, memory_order_release);
 }
 
 static void keep_own_sample(const ucontext_t *context, uint32_t flags) {
@@ -425,8 +144,6 @@ static int64_t thread_cpu(void) {
   return (int64_t)spent.tv_sec * 1000000000 + spent.tv_nsec;
 }
 
-static void refresh_modules(void);
-
 static void note_gap(void) {
   if (!modules_are_known()) refresh_modules();
   if (!left.end_ns) return;
@@ -445,12 +162,6 @@ static void sampler_leave(int64_t begin_ns, int64_t end_ns) {
 static void sampler_forget_call(void) { left.end_ns = 0; }
 
 /* ---- threads ---- */
-
-static int64_t cpu_of(int tid) {
-  struct timespec spent;
-  clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6); /* the kernel's clock of a thread of this process */
-  return clock_gettime(clock, &spent) ? -1 : (int64_t)spent.tv_sec * 1000000000 + spent.tv_nsec;
-}
 
 static int open_thread_event(int tid, int64_t period_ns) {
   struct perf_event_attr wanted = {.size = sizeof wanted, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
@@ -598,16 +309,6 @@ static void begin_watching(void) {
 
 /* ---- begin and end ---- */
 
-static void describe_sampling(void) {
-  struct text text = {0};
-  text_add(&text, "{\"mechanism\":\"%s\"", !samples_began ? "none" : samples_by_timer ? "timer" : "event");
-  text_string(&text, "why_none", no_samples_why);
-  text_number(&text, "period_ns", sample_period_ns);
-  text_number(&text, "unsampled", atomic_load(&unsampled_threads));
-  text_real(&text, "cost_ns", sample_cost_ns);
-  text_frame(&text, RAW_SAMPLER);
-}
-
 static void stop_sampling(const char *why) {
   if (!sampling) return;
   sampling = 0;
@@ -688,6 +389,7 @@ static void sampler_prepare(void) {
   void *memory = sampled ? sampled : mmap(NULL, sizeof *sampled, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
   sampled = memory;
+  thread_begin = (uint64_t)begin_sampled_thread;
   samples_wanted = 1;
   if (!this_thread) know_thread();
 }
@@ -769,160 +471,9 @@ static void sampler_end_own(void) {
   samples_wanted = 0;
 }
 
-static void sampler_forget_written(void) {
-  if (!samples_paused) samples_written = (struct samples_written){0};
-}
-
 static void sampler_leave_child(void) {
   if (sampling) sampling = 0, signal(SIGPROF, SIG_DFL);
   samples_wanted = 0;
   call_hooks.before_call = NULL;
   this_thread = NULL;
-}
-
-/* ---- writing ---- */
-
-static int note_loaded(struct dl_phdr_info *info, size_t size, void *given) {
-  struct loaded_modules *all = given;
-  const uint8_t *table = NULL;
-  (void)size;
-  for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME) table = (const uint8_t *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-  for (int i = 0; i < info->dlpi_phnum && all->count < MAX_MODULES; i++) {
-    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    uint64_t begin = info->dlpi_addr + part->p_vaddr;
-    if (part->p_type == PT_LOAD && part->p_flags & PF_X)
-      all->module[all->count++] = (struct loaded_module){begin, begin + part->p_memsz, info->dlpi_addr, table, OF_NO_FILE};
-  }
-  return 0;
-}
-
-static int by_begin(const void *one, const void *other) {
-  uint64_t a = ((const struct loaded_module *)one)->begin, b = ((const struct loaded_module *)other)->begin;
-  return (a > b) - (a < b);
-}
-
-static int loads_changed(struct dl_phdr_info *info, size_t size, void *given) {
-  static unsigned long long adds, subs;
-  (void)size;
-  *(int *)given = info->dlpi_adds != adds || info->dlpi_subs != subs;
-  adds = info->dlpi_adds, subs = info->dlpi_subs;
-  return 1;
-}
-
-/* What is loaded now; left for later while another thread numbers modules, who may be in a handler that waits until this
- * one has written. Only on the recorded thread; a handler in another thread that still reads the other table has left it
- * long before it is written again. */
-static void refresh_modules(void) {
-  int changed = 1;
-  const uint32_t unloads_before = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
-  if (!try_lock_tables()) return;
-  dl_iterate_phdr(loads_changed, &changed);
-  if (!changed && modules_are_known()) {
-    unlock_tables();
-    return;
-  }
-  struct loaded_modules *next = &sampled->modules[atomic_load(&modules_now) == &sampled->modules[0]];
-  next->count = 0;
-  next->unloads = unloads_before;
-  dl_iterate_phdr(note_loaded, next);
-  qsort(next->module, next->count, sizeof next->module[0], by_begin);
-  for (uint32_t i = 0; i < next->count; i++) next->module[i].number = module_numbered(next->module[i].begin);
-  unlock_tables();
-  atomic_store_explicit(&modules_now, next, memory_order_release);
-}
-
-/* Gives places of Python that are new their line and function; one whose code is no more has none. */
-static void name_python_places(uint32_t from, uint32_t to, int may_ask) {
-  static int (*line_at)(void *, int);
-  static void *code_type;
-  enum { CODE_TYPE = 8, CODE_INSTRUCTIONS = 184 }; /* of PyCodeObject, 3.11 */
-  if (!python_thread_state) return;
-  may_ask = may_ask && runs_in_python();
-  if (!line_at) line_at = (int (*)(void *, int))dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
-  if (!code_type) code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-  int gil = may_ask ? python.PyGILState_Ensure() : 0;
-  for (uint32_t i = from; i < to; i++) {
-    struct place *place = &sampled->places[i];
-    char *code = (char *)place->function;
-    if (place->module != OF_PYTHON) continue;
-    int at = (int)((char *)place->offset - code - CODE_INSTRUCTIONS);
-    int64_t number = may_ask && line_at && code_type && *(void **)(code + CODE_TYPE) == code_type ? code_numbered(code) : -1;
-    int line = number < 0 ? -1 : line_at(code, at);
-    if (line < 0) place->module = OF_NO_FILE, place->function = place->offset = 0;
-    else place->function = number, place->offset = (int64_t)line << PYTHON_CALL_BITS | (at / 2 + 1);
-  }
-  if (may_ask) python.PyGILState_Release(gil);
-}
-
-/* The samples of a thread so far: when the first of them was, then microseconds from one to the next with their pairs. */
-static void write_thread(struct sampled_thread *thread, int ended) {
-  struct samples_head *head = (void *)sampled->entries;
-  uint32_t put = atomic_load_explicit(&thread->put, memory_order_acquire), at = thread->taken;
-  uint16_t *entry = sampled->entries + sizeof *head / sizeof *entry;
-  const uint16_t *const last = sampled->entries + sizeof sampled->entries / sizeof *entry - 4;
-  head->begin_ns = put == at ? system_now() + clock_shift_ns : thread->samples[at % SAMPLES_WAITING].ns;
-  head->cpu_ns = ended ? thread->cpu_ns : cpu_of(thread->tid);
-  head->thread = (uint32_t)thread->number;
-  head->lost = (uint32_t)(thread->lost - thread->written_lost);
-  thread->written_lost = thread->lost;
-  int64_t before_us = 0;
-  for (; at != put && entry < last; at++) {
-    const struct sample *sample = &thread->samples[at % SAMPLES_WAITING];
-    int64_t us = (sample->ns - head->begin_ns) / 1000, passed = us > before_us ? us - before_us : 0;
-    if (passed >> 16) *entry++ = (uint16_t)(passed >> 32 ? 0xFFFF : passed >> 16), *entry++ = SAMPLE_GAP;
-    *entry++ = (uint16_t)passed, *entry++ = (uint16_t)sample->pair;
-    before_us += passed;
-  }
-  atomic_store_explicit(&thread->taken, at, memory_order_release);
-  raw_frame(RAW_SAMPLES, sampled->entries, (size_t)((char *)entry - (char *)sampled->entries));
-}
-
-static uint32_t ready_until(uint32_t from, uint32_t count, int (*ready)(uint32_t)) {
-  while (from < count && ready(from)) from++;
-  return from;
-}
-
-static int place_is_ready(uint32_t at) { return __atomic_load_n(&sampled->places[at].pad, __ATOMIC_ACQUIRE); }
-static int chain_is_ready(uint32_t at) { return atomic_load_explicit(&sampled->chain_ready[at], memory_order_acquire); }
-static int pair_is_ready(uint32_t at) { return (int)__atomic_load_n(&sampled->pairs[at].ready, __ATOMIC_ACQUIRE); }
-
-static void sampler_write(void) {
-  static const char *described = "";
-  static uint32_t unsampled_described;
-  if (!samples_wanted || samples_paused || !atomic_load(&modules_now)) return;
-  /* In a signal's handler nothing is asked of the loader, nor of Python: another thread may hold their locks. */
-  const int may_ask = syscall(SYS_gettid) == recorded_thread && !text_uses_spare;
-  for (int i = 0; i < SAMPLED_THREADS; i++) {
-    struct sampled_thread *thread = &sampled->threads[i];
-    int state = atomic_load(&thread->state);
-    if (state == THREAD_FREE || (state == THREAD_ENDED && !thread->cpu_ns)) continue;
-    write_thread(thread, state == THREAD_ENDED);
-    if (state == THREAD_ENDED) {
-      thread->cpu_ns = 0; /* so that nobody writes it while it begins anew */
-      atomic_store(&thread->state, THREAD_FREE);
-    }
-  }
-  if (may_ask) refresh_modules();
-  uint32_t places = atomic_load(&sample_places);
-  places = ready_until(samples_written.places, places < MAX_SAMPLE_PLACES ? places : MAX_SAMPLE_PLACES, place_is_ready);
-  uint32_t chains = ready_until(samples_written.chains, (uint32_t)(atomic_load(&sample_chains) >> 32), chain_is_ready);
-  uint32_t pairs = ready_until(samples_written.pairs, atomic_load(&sample_pairs), pair_is_ready);
-  name_python_places(python_named, places, may_ask);
-  if (places > python_named) python_named = places;
-  if (places > samples_written.places)
-    raw_frame(RAW_SAMPLE_PLACES, sampled->places + samples_written.places,
-              (places - samples_written.places) * sizeof(struct place));
-  if (chains > samples_written.chains) {
-    uint32_t first = samples_written.chains ? sampled->chain_end[samples_written.chains - 1] : 0;
-    raw_frame(RAW_SAMPLE_CHAIN_ENDS, sampled->chain_end + samples_written.chains, (chains - samples_written.chains) * sizeof(uint32_t));
-    raw_frame(RAW_SAMPLE_CHAINS, sampled->chain_places + first, (sampled->chain_end[chains - 1] - first) * sizeof(uint32_t));
-  }
-  if (pairs > samples_written.pairs)
-    raw_frame(RAW_SAMPLE_PAIRS, sampled->pairs + samples_written.pairs, (pairs - samples_written.pairs) * sizeof(struct sample_pair));
-  samples_written.places = places, samples_written.chains = chains, samples_written.pairs = pairs;
-  raw_frame(RAW_CONTEXT_CPU, sampled->context_cpu_ns, (chain_count + 1) * sizeof(int64_t));
-  const uint32_t unsampled = atomic_load(&unsampled_threads);
-  if (described != no_samples_why || unsampled_described != unsampled) describe_sampling();
-  described = no_samples_why, unsampled_described = unsampled;
 }

@@ -3,8 +3,7 @@
  * The kernel sends a thread SIGPROF after each period of its processor time in user mode: by a software event of perf, or,
  * where that is forbidden, by a timer. A thread in a system call is sent none, so no call is cut short. The handler follows
  * the stack by the rules of unwind.h, keeps the chain of return addresses, and the context of the last call of the
- * recorded thread: that is the stretch. It takes no lock and no memory: tables have a fixed size, a slot is claimed by one
- * compare-and-swap and published by one store. What finds a slot that is claimed and not yet published does without it.
+ * recorded thread: that is the stretch.
  *
  * A thread of ours looks 50 times a second where the recorded one is blocked outside of MPI (/proc/self/task): without a
  * signal, by a copy of its stack.
@@ -33,17 +32,11 @@ static void sampler_forget_call(void);
 /* When a signal is about to end the program, in its handler: notes where each thread stands. */
 static void sampler_note_all(const void *context);
 
-/* Writes the samples so far, before write_contexts; between begin_writing and end_writing. */
-static void sampler_write(void);
-
 /* Where the program records a part of itself: samples of an attached program pause, and go on at the end; else those of the
  * part begin, and end. */
 static void sampler_pause(void);
 static void sampler_begin_own(MPI_Comm ranks);
 static void sampler_end_own(void);
-
-/* What samples refer to is written anew. */
-static void sampler_forget_written(void);
 
 /* In a forked child. */
 static void sampler_leave_child(void);

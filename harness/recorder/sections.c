@@ -8,6 +8,7 @@
 #include "petsc_events.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "sample_frames.h"
 #include "sampler.h"
 #include "session.h"
 #include "thread_calls.h"
