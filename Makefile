@@ -198,6 +198,7 @@ bench-simulation: setup-test
 	@$(BIN)/python -m benchmarks.simulation $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_worlds $(if $(QUICK),--quick --worlds 20)
+	@$(BIN)/python -m benchmarks.simulation_messages $(if $(QUICK),2)
 	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_balance $(if $(QUICK),--quick)
 
