@@ -114,6 +114,7 @@ static int get_memory_again(void) {
 
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (ksp && !hindmost_connect_petsc()) return -1;
+  keep_status();
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
   peers_in_solves = 1;

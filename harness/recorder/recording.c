@@ -78,7 +78,6 @@ static void end_at_once(int status, void *unused) {
   _exit(status);
 }
 
-/* Lets `end_at_once` be the first thing that `exit` does, before what libraries have registered. */
 static void keep_status(void) {
   static int kept;
   if (!kept) kept = !on_exit(end_at_once, NULL);

@@ -16,6 +16,9 @@ static int64_t core_wait_so_far(void);
 static int64_t threads_alive(void);
 static int64_t others_cpu_so_far(void);
 
+/* Has a process whose MPI calls `exit`, while another rank aborts, end with that status whatever its libraries do then. */
+static void keep_status(void);
+
 /* Forgets what the last session has counted, and the calls that it left open. */
 static void clear_session(void);
 
