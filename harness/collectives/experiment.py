@@ -15,6 +15,7 @@ from hindmost.harness.campaign import (
     MeasuredExperiment,
     RecordedRun,
     Report,
+    RunPlace,
     check_count,
     no_garbage_collection,
 )
@@ -135,7 +136,7 @@ class CollectivesExperiment(MeasuredExperiment[CollectiveCase]):
         load()
         return Parallel(PETSc=None, communicator=mpi.start())
 
-    def prepare(self, parallel: Parallel, report: Report) -> CollectiveCalls:
+    def prepare(self, parallel: Parallel, report: Report, place: RunPlace) -> CollectiveCalls:
         """Return what records the calls."""
         return CollectiveCalls(self, parallel.communicator)
 

@@ -14,9 +14,9 @@ from hindmost.analysis.whatif.options import changes_of
 from hindmost.cli import VERBS
 from hindmost.documents import parse_document
 from hindmost.harness.collectives.operations import OPERATIONS
-from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.recorder.injection import read_law
+from hindmost.harness.solves.experiment import KrylovExperiment
 from hindmost.harness.verbs import run_collectives
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Plan
