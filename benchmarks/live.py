@@ -23,7 +23,7 @@ from hindmost.harness import petsc
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.live.feed import LiveFeed, declared
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.petsc_recorder import Recorder
+from hindmost.harness.recorder.petsc_library import Recorder
 from hindmost.harness.runfile.bodies import PHASES
 
 TARGETS_US = {20: 50_000, 100: 10_000, 1000: 1000}

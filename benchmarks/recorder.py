@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from hindmost.harness import petsc
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.library import record_cost_ns
-from hindmost.harness.recorder.petsc_recorder import Recorder
+from hindmost.harness.recorder.petsc_library import Recorder
+from hindmost.harness.solves.recorded import RecordedSolver
 
 TARGETS_US = {20: 2000, 100: 1000, 1000: 200}
 """Time of an iteration to aim at, and iterations of a solve at it."""

@@ -27,6 +27,7 @@ from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run
 from hindmost.printable import shell_word
 
@@ -54,6 +55,14 @@ class CampaignRun(Generic[CaseT]):
     case: CaseT
     repeat: int
     number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlace:
+    """Where run files go, and where their runs come from."""
+
+    folder: Path = Path()
+    origins: Origins = field(default_factory=lambda: Origins(environment={}, scheduler={}, git={}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +167,9 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
         """Start what the runs need: the recorder, MPI, PETSc."""
 
     @abstractmethod
-    def prepare(self, parallel: Parallel, report: Report) -> PreparedExperiment[CaseT]:
+    def prepare(
+        self, parallel: Parallel, report: Report, place: RunPlace
+    ) -> PreparedExperiment[CaseT]:
         """Set up everything that is not timed, warm-up included; collective."""
 
     @abstractmethod
@@ -246,7 +257,8 @@ def run_campaign(
     origins = on_root(
         communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
     )
-    prepared = experiment.prepare(parallel, report)
+    place = RunPlace(folder=folder, origins=origins)
+    prepared = experiment.prepare(parallel, report, place)
     workload, phases = experiment.workload_name, experiment.feed_phases
     finished: list[RecordedRun] = []
     with ExitStack() as stack:

@@ -23,15 +23,17 @@ from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.files import reason
 from hindmost.harness.attach.own_marks import MarksInPython, MarksOfRecorder
 from hindmost.harness.attach.raw import SUFFIX
-from hindmost.harness.attach.raw_program import RawProgram, read_program
-from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
+from hindmost.harness.attach.raw_program import RawProgram, handed_over, read_program
+from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal, SectionGroup
 from hindmost.harness.attach.sections import Matched, sections_of
 from hindmost.harness.attach.settings import sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load, loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.attributes import NewName
+from hindmost.harness.runfile.attributes import Json, NewName
+from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
+from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, strict_json, warn
 from hindmost.printable import shell_word
@@ -40,6 +42,110 @@ from hindmost.text import named_ranks
 
 Marks = MarksOfRecorder | MarksInPython
 Scalar = str | int | float | bool
+
+
+class PartRecording:
+    """What the ranks of a communicator record of a part of their program; collective.
+
+    Each writes what an attached program writes, into a folder of their own, which stays if the
+    program is killed: ``hindmost attach --convert`` reads it.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm or Solo
+        Nothing else uses it.
+    marks : MarksOfRecorder or MarksInPython
+    stem : Path
+        Of the name of the folder.
+    about : dict
+        What its files say of the part.
+    origins : Origins
+        Where the program runs.
+    """
+
+    def __init__(
+        self, communicator: Any, marks: Marks, stem: Path, about: Json, origins: Origins
+    ) -> None:
+        self._communicator, self._marks, self._origins = communicator, marks, origins
+        said = strict_json(about), strict_json(asdict(origins))
+        self.folder = on_root(communicator, lambda: new_folder(stem))
+        try:
+            marks.begin(communicator, self.folder, *said)
+        except BaseException:
+            self.remove()
+            raise
+
+    def end(self) -> None:
+        """End; warn on rank 0 if some ranks could not write all records."""
+        failures = self._communicator.allgather(self._marks.end(keeps=True))
+        ranks = [rank for rank, failure in enumerate(failures) if failure]
+        if ranks and self._communicator.rank == 0:
+            warn(
+                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
+                f"{self.folder}: {os.strerror(failures[ranks[0]])}"
+            )
+
+    def give_up(self) -> None:
+        """End where other ranks may not; not collective."""
+        self._marks.end(keeps=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove what the ranks wrote."""
+        self._communicator.Barrier()
+        if self._communicator.rank == 0:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def sections(self) -> tuple[RawProgram, list[tuple[Matched, ...]]]:
+        """Return the program as its files say, and what it has recorded."""
+        program = read_program(self.folder, None, self._communicator)
+        return program, sections_of(program)[0]
+
+    def run_of(self, program: RawProgram, section: Matched) -> tuple[RankRun, Header]:
+        """Return what this rank brings to the run of a section, and the header.
+
+        Raises
+        ------
+        DataError
+            Nothing is left of the section.
+        """
+        communicator = self._communicator
+        conversion = self.conversion(program, RunName(self.folder.parent, self.folder.stem))
+        raws = handed_over(program.here, section.ranks, communicator)
+        group = SectionGroup(conversion, 0, (section,), raws, communicator)
+        (agreed,) = group.agreed_on(section)
+        if not agreed.phases:
+            raise DataError(f"Nothing is left of what was recorded: {agreed.why_none}.")
+        run = group.assembled([(section, agreed)])
+        rank = run.rank(communicator.rank)
+        return rank, on_root(communicator, lambda: group.header_of(run, 0))
+
+    def conversion(self, program: RawProgram, name: RunName) -> Conversion:
+        """Return what the run files of this part have in common."""
+        return Conversion(
+            program=program,
+            out=name.folder,
+            origins=self._origins,
+            journal=Journal(self.folder / JOURNAL, name.folder),
+            report=warn if self._communicator.rank == 0 else lambda _: None,
+            iterate_at=None,
+            line=ProgressLine(self.folder.name, seen=False),
+            name=name,
+        )
+
+
+def new_folder(stem: Path) -> Path:
+    """Make a folder for what the ranks write; one that was left keeps its name."""
+    for number in itertools.count():
+        folder = Path(f"{stem}{-number or ''}{SUFFIX}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
+        return folder
+    raise AssertionError
 
 
 class OwnRecording(ABC):
@@ -114,41 +220,18 @@ class OwnRecording(ABC):
                 )
             if self._parameters:
                 spec["parameters"] = self._parameters
-            self._origins = on_root(
+            origins = on_root(
                 communicator,
                 lambda: provenance.origins(self._petsc_version, communicator.size, Path.cwd()),
             )
             about = {"name": self._title, "mpi_seen": self.mpi_seen, "with_mpi": self._with_mpi}
-            said = strict_json(about | {"spec": spec}), strict_json(asdict(self._origins))
-            self._folder = on_root(communicator, self._make_folder)
-            try:
-                self._marks.begin(communicator, self._folder, *said)
-            except BaseException:
-                self._remove()
-                raise
+            self._part = PartRecording(
+                communicator, self._marks, self._stem, about | {"spec": spec}, origins
+            )
         except BaseException:
             self._free()
             raise
         return self
-
-    def _make_folder(self) -> Path:
-        """Make a folder for what the ranks write; one that was left keeps its name."""
-        for number in itertools.count():
-            folder = Path(f"{self._stem}{-number or ''}{SUFFIX}")
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
-            return folder
-        raise AssertionError
-
-    def _remove(self) -> None:
-        """Remove what the ranks wrote; collective."""
-        self._communicator.Barrier()
-        if self._communicator.rank == 0:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _stop_others(self) -> None:
         """Stop what ``hindmost attach`` records of the program, until this recording is over."""
@@ -173,9 +256,8 @@ class OwnRecording(ABC):
         """Write the run file, unless the program failed on some rank; collective."""
         self._marks.stop()
         failed = first_failed(self._communicator, error)
-        failure = self._marks.end(keeps=failed is None)
         if failed is not None:  # other ranks may not be here
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._part.give_up()
             self._let_others_go_on()
             if error is None:
                 raise UsageError(
@@ -183,42 +265,23 @@ class OwnRecording(ABC):
                 )
             return
         try:
-            self._warn_unwritten(self._communicator.allgather(failure))
+            self._part.end()
             why_nothing = self._write()
-            self._remove()
+            self._part.remove()
             if why_nothing:
                 raise UsageError(f"{why_nothing}, so there is nothing to write.")
         finally:
             self._free()
 
-    def _warn_unwritten(self, failures: Sequence[int]) -> None:
-        """Say on rank 0 which ranks could not write all records, from the errors of all ranks."""
-        ranks = [rank for rank, failure in enumerate(failures) if failure]
-        if ranks and self._communicator.rank == 0:
-            warn(
-                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
-                f"{self._folder}: {os.strerror(failures[ranks[0]])}"
-            )
-
     def _write(self) -> str:
         """Write the run file, or return why there is nothing to write; collective."""
-        communicator, folder = self._communicator, self._folder
         try:
-            program = read_program(folder, None, communicator)
-            groups, _, _ = sections_of(program)
-            conversion = Conversion(
-                program=program,
-                out=self._name.folder,
-                origins=self._origins,
-                journal=Journal(folder / JOURNAL, self._name.folder),
-                report=warn if communicator.rank == 0 else lambda _: None,
-                iterate_at=None,
-                line=ProgressLine(folder.name, seen=False),
-                name=self._name,
-            )
+            program, groups = self._part.sections()
+            conversion = self._part.conversion(program, self._name)
             if groups and conversion.write(0, groups[0]):
                 return ""
         except HindmostError as error:
+            folder = self._part.folder
             raise type(error)(
                 f"{error} The records are in {folder}: hindmost attach --convert "
                 f"{shell_word(folder)} makes a run file of them."

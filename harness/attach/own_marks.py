@@ -50,7 +50,7 @@ class MarksOfRecorder:
     ksp : int
         PETSc's handle; 0 for a loop.
     settings : sequence of str
-        Lines on the events of PETSc, see `hindmost.harness.attach.settings`.
+        Further lines, see `hindmost.harness.attach.settings`; of equal keys the last counts.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class MarksOfRecorder:
 
     def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
         """Begin, where the ranks meet; collective."""
-        said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"budget {BUDGET_BYTES}")
-        what = (f"about {about}", f"origins {origins}")
-        lines = "\n".join((*said, *what, *self._settings))
+        said = (f"folder {folder}", f"about {about}", f"origins {origins}")
+        room = (f"memory {MEMORY_BYTES}", *(() if self._ksp else (f"budget {BUDGET_BYTES}",)))
+        lines = "\n".join((*said, *room, *self._settings))
         error = self._library.hindmost_own_begin(communicator.py2f(), self._ksp, os.fsencode(lines))
         if error < 0:
             raise MissingError("PETSc refuses the recorder's callbacks.")

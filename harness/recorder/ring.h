@@ -36,4 +36,3 @@ static inline int extend(int64_t begin_ns, int64_t end_ns, int phase) {
 }
 
 void hindmost_next_body(void);
-void hindmost_memory_for(struct record *memory, int64_t capacity, int64_t touched);

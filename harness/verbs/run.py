@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import UNKNOWNS, SystemRequest
 from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
 from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law
-from hindmost.harness.recorder.petsc_recorder import ACTIVITIES
+from hindmost.harness.recorder.petsc_library import ACTIVITIES
+from hindmost.harness.solves.experiment import KrylovExperiment
 from hindmost.harness.verbs.campaign import (
     add_order_arguments,
     add_record_arguments,

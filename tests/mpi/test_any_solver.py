@@ -30,9 +30,10 @@ import numpy as np
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.solves.recorded import RecordedSolver
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.krylov.solvers import check_types, registered_types
+from hindmost.harness.runfile.ending import Ending
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)
 found = {}
@@ -49,16 +50,16 @@ for name in registered_types():
     except PETSc.Error as error:
         found[name] = {"error": str(error)}
         continue
-    recorded = solver.record()
-    bodies, ending = recorded.rank.bodies, recorded.ending
+    rank, header = solver.record()
+    bodies, ending = rank.bodies, Ending.of(header)
     parts_s = (bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
                + bodies.lead_out_s)
     found[name] = {
         "bodies": int((bodies.kind != 1).sum()), "petsc": solver.ksp.getIterationNumber(),
         "done": ending.done, "reason": ending.reason, "generic": ending.generic,
         "shortfall": ending.shortfall, "flaw": ending.flaw,
-        "synchronisation": recorded.synchronisation, "lost": recorded.records_lost,
-        "norms": int(np.isfinite(recorded.rank.residual_norm).sum()),
+        "synchronisation": header.synchronisation, "lost": header.records_lost,
+        "norms": int(np.isfinite(rank.residual_norm).sum()),
         "open": max(comm.allgather(abs(parts_s - bodies.solve_time_s))),
     }
 every_type = found
@@ -193,7 +194,7 @@ def test_jacobi_relaxation_is_that_of_the_stencil(ranks: Ranks, tmp_path: Path) 
 
 
 FAILING = """
-from hindmost.harness.krylov.experiment import KrylovExperiment, petsc_errors
+from hindmost.harness.solves.experiment import KrylovExperiment, petsc_errors
 from hindmost.harness.krylov.problems.problem import LinearSystem, matrix_of_rows
 UNKNOWNS = 40
 
@@ -224,10 +225,10 @@ for matrix, solver, pc, restart in WANTED:
         system.right_side.set(1.0)
     try:
         with petsc_errors(parallel):
-            recorded = RecordedSolver(solver_named(solver), system, iterations=60,
+            rank, header = RecordedSolver(solver_named(solver), system, iterations=60,
                                       preconditioner=pc, parallel=parallel).record()
-        ending = recorded.ending
-        found.append([recorded.rank.bodies.duration.size, f"{ending.shortfall} {ending.doubt}"])
+        ending = Ending.of(header)
+        found.append([rank.bodies.duration.size, f"{ending.shortfall} {ending.doubt}"])
     except UsageError as error:
         found.append([0, str(error)])
 for names in (["gmers"], ["cg", "pipegmres"]):

@@ -21,7 +21,7 @@ from hindmost.harness import petsc
 parallel = petsc.start()
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.solves.recorded import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.counters import open_counters
 
@@ -33,7 +33,7 @@ solver = RecordedSolver(SOLVERS["gmres"], system, iterations=300, preconditioner
                         parallel=parallel, counting=counters.open)
 solver.warm_up()
 before_s = time.process_time()
-bodies = solver.record().rank.bodies
+bodies = solver.record()[0].bodies
 spent_s = time.process_time() - before_s
 print(json.dumps({
     "open": counters.open, "why_not": counters.why_not, "quick": counters.quick,

@@ -21,23 +21,21 @@ from pathlib import Path
 from hindmost.harness import petsc
 parallel = petsc.start()
 from hindmost.harness.campaign import run_campaign
-from hindmost.harness.krylov import solve
-from hindmost.harness.krylov.experiment import KrylovExperiment
+from hindmost.harness.solves import recorded as solve
+from hindmost.harness.solves.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.library import State
 PETSc = parallel.PETSc
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)
 counted = {}
 for name in SOLVERS.names:
     solver = solve.RecordedSolver(SOLVERS[name], system, iterations=130, preconditioner="jacobi",
                                   parallel=parallel)
-    solver.record()
-    state = State(load())
-    counted[name] = [int(state["iteration"]), solver.ksp.getIterationNumber(),
-                     float(state["residual_norm"]), solver.ksp.getResidualNorm()]
+    norms = solver.record()[0].residual_norm
+    counted[name] = [solver.ksp.getIterationNumber(), norms.size,
+                     float(np.nanmin(norms[-2:])), solver.ksp.getResidualNorm()]
 
 def files_of(solvers, unknowns, out):
     plan = KrylovExperiment(workload="laplacian-1d", solvers=solvers,

@@ -44,9 +44,10 @@ parallel = petsc.start(json.loads(sys.argv[4]))
 import numpy as np
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import FORCED, RecordedSolver
+from hindmost.harness.solves.recorded import FORCED, RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.krylov.solvers import GMRES_GOES_ON
+from hindmost.harness.runfile.ending import Ending
 preconditioners, ends, names = (json.loads(word) for word in sys.argv[1:4])
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)
@@ -64,8 +65,8 @@ for end, (rtol, usable) in ends.items():
             solver = RecordedSolver(
                 SOLVERS[name], system, iterations=45, preconditioner=pc, parallel=parallel,
                 rtol=rtol, activities=True)
-            recorded = solver.record()
-            bodies, ending = recorded.rank.bodies, recorded.ending
+            rank, header = solver.record()
+            bodies, ending = rank.bodies, Ending.of(header)
             parts_s = (bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
                        + bodies.lead_out_s)
             local = bodies.phase_duration[:, bodies.phases.index("local")]
@@ -84,7 +85,7 @@ for end, (rtol, usable) in ends.items():
                           "counted": int((bodies.kind != 1).sum()), "done": ending.done,
                           "petsc": solver.ksp.getIterationNumber(), "reason": ending.reason,
                           "reached": ending.reached, "as_asked": ending.as_asked,
-                          "norms": int(np.isfinite(recorded.rank.residual_norm).sum()),
+                          "norms": int(np.isfinite(rank.residual_norm).sum()),
                           "true": ending.true_residual, **worst})
 if comm.rank == 0:
     print(json.dumps(found))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -18,21 +18,22 @@ from hindmost.harness.campaign import (
     MeasuredExperiment,
     RecordedRun,
     Report,
+    RunPlace,
     check_count,
 )
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS, check_types, paired, solver_named
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.counters import open_counters
 from hindmost.harness.recorder.injection import Injection
-from hindmost.harness.recorder.petsc_recorder import option_used
+from hindmost.harness.recorder.petsc_library import option_used
 from hindmost.harness.runfile.bodies import INJECTED
-from hindmost.harness.runfile.ending import KEY
-from hindmost.records import to_document
+from hindmost.harness.runfile.ending import KEY, Ending
+from hindmost.harness.solves.recorded import RecordedSolver
+from hindmost.records import from_document
 from hindmost.text import choose
 
 RESERVED = {
@@ -151,15 +152,17 @@ class KrylovExperiment(MeasuredExperiment[str]):
         """Start the recorder, MPI and PETSc."""
         return petsc.start(self.petsc_options)
 
-    def prepare(self, parallel: Parallel, report: Report) -> KrylovSolves:
+    def prepare(self, parallel: Parallel, report: Report, place: RunPlace) -> KrylovSolves:
         """Assemble the system, set the solvers up and warm up each of them."""
-        return KrylovSolves(self, parallel, report)
+        return KrylovSolves(self, parallel, report, place)
 
 
 class KrylovSolves:
     """The solvers of an experiment, set up on its linear system."""
 
-    def __init__(self, experiment: KrylovExperiment, parallel: Parallel, report: Report) -> None:
+    def __init__(
+        self, experiment: KrylovExperiment, parallel: Parallel, report: Report, place: RunPlace
+    ) -> None:
         self._experiment, self._parallel = experiment, parallel
         problem = PROBLEMS[experiment.workload]
         counters = open_counters()
@@ -181,6 +184,8 @@ class KrylovSolves:
                     rtol=experiment.rtol,
                     activities=experiment.activities,
                     options=problem.options_for(name),
+                    workload=experiment.workload,
+                    place=place,
                 )
                 for name in experiment.cases()
             }
@@ -207,25 +212,23 @@ class KrylovSolves:
             else injection.of_rank(rank, seed=experiment.seed, repeat=planned.repeat)
         )
         with petsc_errors(self._parallel):
-            solve = solver.record(mine)
-        ending = solve.ending
+            rank_run, header = solver.record(mine, str(injection or ""))
+        ending = from_document(Ending, header.spec[KEY], KEY)
         lost = (
-            f"{solve.records_lost} records did not fit into memory; the run is marked incomplete"
-            if solve.records_lost
-            else ""
+            f"{header.spec['failure']}; the run is marked incomplete" if not header.complete else ""
         )
         generic = ending.generic.removeprefix(f"{name}: ")
         return RecordedRun(
             name=name,
-            rank=solve.rank,
-            began=datetime.fromtimestamp(solve.begin_utc_ns * 1e-9, UTC),
+            rank=rank_run,
+            began=datetime.fromisoformat(header.t0_utc),
             iterations=ending.done,
             header={
                 "restart": 0 if ending.generic else solver.restart,
-                "synchronisation": solve.synchronisation,
-                "lag": solver.solver.lag,
-                "complete": solve.records_lost == 0,
-                "records_lost": solve.records_lost,
+                "synchronisation": header.synchronisation,
+                "lag": header.lag,
+                "complete": header.complete,
+                "records_lost": header.records_lost,
                 "petsc_options": solver.petsc_options,
             },
             warnings=tuple(filter(None, (lost, ending.shortfall, ending.doubt, generic))),
@@ -234,7 +237,7 @@ class KrylovSolves:
                 "petsc_options": list(experiment.petsc_options),
                 **({} if experiment.rtol is None else {"rtol": experiment.rtol}),
                 **({} if injection is None else {INJECTED: str(injection)}),
-                KEY: to_document(ending),
+                KEY: header.spec[KEY],
             },
         )
 
