@@ -48,10 +48,23 @@ class PhaseClock:
         self._wall_at, self._cpu_at, self._now = wall, cpu, phase
         return before
 
-    def take(self) -> tuple[int, list[int], list[int]]:
-        """Return now, and wall and processor time by phase since the last take; nanoseconds."""
+    def take(
+        self, at_ns: int | None = None, from_ns: int | None = None
+    ) -> tuple[list[int], list[int]]:
+        """Return wall and processor time by phase since the last take, in nanoseconds.
+
+        Parameters
+        ----------
+        at_ns : int, optional
+            Until when it counts; by default now.
+        from_ns : int, optional
+            From when the time counts that the next take returns; by default from there on.
+        """
         self.switch(self._now)
-        taken = self._wall_at, self._wall, self._cpu
+        if at_ns is not None and from_ns is not None:
+            self._wall[self._now] += at_ns - self._wall_at
+            self._wall_at = from_ns
+        taken = self._wall, self._cpu
         self._wall, self._cpu = [0] * len(Phase), [0] * len(Phase)
         return taken
 

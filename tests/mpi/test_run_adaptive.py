@@ -191,7 +191,7 @@ def test_a_neighbour_works_when_the_schedule_says(ranks: Ranks, tmp_path: Path) 
 
 COUNTED = """
 import sys, json
-from hindmost.harness.adaptive import run as room
+from hindmost.harness.cycles import experiment as room
 from hindmost.models.compiled import signatures
 from hindmost.__main__ import main
 real = room.AdaptiveReplays.record
