@@ -1,4 +1,4 @@
-"""What the adaptive kernel says of each cycle beside its marks, as the raw file of a rank has it."""
+"""What the adaptive kernel says of each cycle beside its marks, as raw files have it."""
 
 from __future__ import annotations
 
@@ -131,4 +131,3 @@ class CycleNotes:
             messages=np.ones(source.size, np.int32),
             epoch=mesh.astype(np.int32),
         )
-

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import socket
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.clock import CommonClock, read_clock
+from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
