@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from hindmost.harness.attach.raw import Frame, RawRank, json_at
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.runfile.bodies import RankBodies
+from hindmost.harness.runfile.bodies import PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.cycles import COUNTS, PULSE, Predictions, RankCycles
 from hindmost.records import RecordError, from_document
@@ -87,13 +87,17 @@ class CycleNotes:
             names = from_document(CycleNames, about.get(KEY))
         except RecordError:
             return None
+        if names.phases[: len(PHASES)] != PHASES:
+            return None
         notes = list[CycleNote]()
         for at in raw.noted.get(Frame.NOTES, ()):
             try:
                 note = from_document(CycleNote, json_at(raw.file.data, at))
             except ValueError:
                 break
-            if {len(note.wall_ns), len(note.cpu_ns)} != {len(names.phases)}:
+            senders = [sender for sender, _ in note.edges]
+            known = {len(note.wall_ns), len(note.cpu_ns)} == {len(names.phases)}
+            if not known or max(senders, default=0) >= raw.program.size:
                 break
             notes.append(note)
         return cls(rank=raw.program.rank, names=names, notes=notes)
@@ -101,7 +105,7 @@ class CycleNotes:
     def bodies(self, bodies: RankBodies) -> RankBodies:
         """Return bodies whose phases are those of the kernel."""
         wall = np.array([note.wall_ns for note in self.notes[: bodies.duration.size]]) * NS
-        local = self.names.phases.index("local")
+        local = PHASES.index("local")
         wall[:, local] = np.maximum(wall[:, local] + bodies.duration - wall.sum(axis=1), 0.0)
         return replace(bodies, phases=self.names.phases, phase_duration=wall.astype(np.float32))
 
