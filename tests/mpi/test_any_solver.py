@@ -33,7 +33,6 @@ from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.solves.recorded import RecordedSolver
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.krylov.solvers import check_types, registered_types
-from hindmost.harness.runfile.ending import Ending
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)
 found = {}
@@ -50,8 +49,8 @@ for name in registered_types():
     except PETSc.Error as error:
         found[name] = {"error": str(error)}
         continue
-    rank, header = solver.record()
-    bodies, ending = rank.bodies, Ending.of(header)
+    rank, header, ending = solver.record()
+    bodies = rank.bodies
     parts_s = (bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
                + bodies.lead_out_s)
     found[name] = {
@@ -225,9 +224,8 @@ for matrix, solver, pc, restart in WANTED:
         system.right_side.set(1.0)
     try:
         with petsc_errors(parallel):
-            rank, header = RecordedSolver(solver_named(solver), system, iterations=60,
+            rank, _, ending = RecordedSolver(solver_named(solver), system, iterations=60,
                                       preconditioner=pc, parallel=parallel).record()
-        ending = Ending.of(header)
         found.append([rank.bodies.duration.size, f"{ending.shortfall} {ending.doubt}"])
     except UsageError as error:
         found.append([0, str(error)])

@@ -47,7 +47,6 @@ from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.solves.recorded import FORCED, RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.krylov.solvers import GMRES_GOES_ON
-from hindmost.harness.runfile.ending import Ending
 preconditioners, ends, names = (json.loads(word) for word in sys.argv[1:4])
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)
@@ -65,8 +64,8 @@ for end, (rtol, usable) in ends.items():
             solver = RecordedSolver(
                 SOLVERS[name], system, iterations=45, preconditioner=pc, parallel=parallel,
                 rtol=rtol, activities=True)
-            rank, header = solver.record()
-            bodies, ending = rank.bodies, Ending.of(header)
+            rank, _, ending = solver.record()
+            bodies = rank.bodies
             parts_s = (bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
                        + bodies.lead_out_s)
             local = bodies.phase_duration[:, bodies.phases.index("local")]
