@@ -103,7 +103,7 @@ def test_every_type_does_its_iterations_or_says_what_it_did(every_type: dict[str
             bodies = iterations // IN_STEPS.get(name, 1) - (name in FIRST_UNSEEN)
             assert (found["bodies"], found["petsc"]) == (bodies, iterations), (name, found)
             assert (found["done"], found["lost"]) == (bodies, 0)
-            short = f"stopped after {iterations} of {ITERATIONS} iterations (DIVERGED_MAX_IT)"
+            short = f"stopped after {iterations} of {ITERATIONS} iterations (DIVERGED_ITS)"
             assert found["shortfall"] == (short if iterations < ITERATIONS else ""), (name, found)
             assert found["open"] < 1e-6, name
             assert (found["generic"] == "") == (name in SOLVERS), (name, found)

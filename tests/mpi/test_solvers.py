@@ -113,7 +113,7 @@ def test_bodies_of_every_solver_with_every_preconditioner(
         assert each["counted"] == each["done"] > 0, each
         # PETSc counts an iteration in which CG finds that nothing is left to do, and the one that
         # PIPECG begins when it has done all that it may.
-        late = each["reason"] in ("CONVERGED_ATOL", "DIVERGED_MAX_IT")
+        late = each["reason"] in ("CONVERGED_ATOL", "DIVERGED_ITS")
         assert each["petsc"] - each["done"] in (0, late), each
         # The last norm of a cycle of GMRES is not always told; and a solve that is forced on after
         # an exact preconditioner has left nothing divides zeros: rounding decides when.
