@@ -7,7 +7,6 @@ import subprocess
 from enum import IntEnum
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from hindmost.harness.attach.raw import CLOCK, EDGE, HEAD, VERSION, Frame
