@@ -87,6 +87,7 @@ class PartRecording:
 
     def give_up(self) -> None:
         """End where other ranks may not; not collective."""
+        self._marks.stop()
         self._marks.end(keeps=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 

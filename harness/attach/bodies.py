@@ -279,7 +279,8 @@ def agreed_on_solve(
     def found_on(rank: int) -> RankBodies:
         recording = recorded(rank)
         bodies = common.bodies(recording, marks_on.take(rank)[1])
-        norms = residual_norms(bodies, history_of(own(rank), recording))
+        history = history_of(own(rank), recording, told=bool(common.generic))
+        norms = residual_norms(bodies, history)
         bodies = replace(bodies, residual_norm=norms)
         return bodies if all(has_activities) else without_activities(bodies)
 
@@ -292,8 +293,15 @@ def none_of(parts: Sequence[SectionFacts], why: str = "") -> Agreed:
     return Agreed(of=lambda rank: parts[rank].facts.seconds, why_none=why)
 
 
-def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
+def history_of(
+    each: RawSection, recording: Recording, *, told: bool = False
+) -> NDArray[np.float64]:
     """Return the residual norm by iteration, from 0, as the first of its monitor calls gave it.
+
+    Parameters
+    ----------
+    told : bool
+        Of those iterations only that the monitors were told of, as bodies of any solver are.
 
     Returns
     -------
@@ -304,6 +312,8 @@ def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
     marks = recording.marks
     number = marks["end_ns"][marks["what"] == ord(MONITOR)][: norms.size]
     known, first = np.unique(number, return_index=True)
+    if told:
+        return norms[first]
     usable = (known >= 0) & (known <= number.size)
     history = np.full(int(known[usable].max(initial=-1)) + 1, np.nan)
     history[known[usable]] = norms[first[usable]]

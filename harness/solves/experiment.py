@@ -31,9 +31,9 @@ from hindmost.harness.recorder.counters import open_counters
 from hindmost.harness.recorder.injection import Injection
 from hindmost.harness.recorder.petsc_library import option_used
 from hindmost.harness.runfile.bodies import INJECTED
-from hindmost.harness.runfile.ending import KEY, Ending
+from hindmost.harness.runfile.ending import KEY
 from hindmost.harness.solves.recorded import RecordedSolver
-from hindmost.records import from_document
+from hindmost.records import to_document
 from hindmost.text import choose
 
 RESERVED = {
@@ -212,8 +212,7 @@ class KrylovSolves:
             else injection.of_rank(rank, seed=experiment.seed, repeat=planned.repeat)
         )
         with petsc_errors(self._parallel):
-            rank_run, header = solver.record(mine, str(injection or ""))
-        ending = from_document(Ending, header.spec[KEY], KEY)
+            rank_run, header, ending = solver.record(mine, str(injection or ""))
         lost = (
             f"{header.spec['failure']}; the run is marked incomplete" if not header.complete else ""
         )
@@ -237,7 +236,7 @@ class KrylovSolves:
                 "petsc_options": list(experiment.petsc_options),
                 **({} if experiment.rtol is None else {"rtol": experiment.rtol}),
                 **({} if injection is None else {INJECTED: str(injection)}),
-                KEY: header.spec[KEY],
+                KEY: to_document(ending),
             },
         )
 

@@ -23,7 +23,7 @@ from hindmost.harness.recorder.injection import RankInjection
 from hindmost.harness.recorder.library import RECORD, loaded
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.ending import KEY, Ending, with_cause
-from hindmost.records import from_document, to_document
+from hindmost.records import from_document
 
 FORCED = {
     "ksp_rtol": "0",
@@ -155,7 +155,7 @@ class RecordedSolver:
 
     def record(
         self, injection: RankInjection | None = None, law: str = ""
-    ) -> tuple[RankRun, Header]:
+    ) -> tuple[RankRun, Header, Ending]:
         """Solve and record once; collective.
 
         Parameters
@@ -170,7 +170,9 @@ class RecordedSolver:
         RankRun
             What this rank brings to the run file.
         Header
-            As of a recording by the program itself, with the ending of the solve.
+            As of a recording by the program itself.
+        Ending
+            With what the solution is.
 
         Raises
         ------
@@ -206,7 +208,7 @@ class RecordedSolver:
             true_residual=residual if finite else None,
             flaw="" if finite else NOT_FINITE,
         )
-        return rank, replace(header, spec={**header.spec, KEY: to_document(ending)})
+        return rank, header, ending
 
     def _solve(
         self, records: int, injection: RankInjection | None = None, law: str = ""

@@ -18,6 +18,7 @@ LOSING = ("cg", "gmres", "pgmres", "pipebcgs")
 SOLVES = """
 import json
 from pathlib import Path
+import numpy as np
 from hindmost.harness import petsc
 parallel = petsc.start()
 from hindmost.harness.campaign import run_campaign
@@ -33,9 +34,10 @@ counted = {}
 for name in SOLVERS.names:
     solver = solve.RecordedSolver(SOLVERS[name], system, iterations=130, preconditioner="jacobi",
                                   parallel=parallel)
-    norms = solver.record()[0].residual_norm
-    counted[name] = [solver.ksp.getIterationNumber(), norms.size,
-                     float(np.nanmin(norms[-2:])), solver.ksp.getResidualNorm()]
+    bodies = solver.record()[0].bodies
+    norms = bodies.residual_norm[np.isfinite(bodies.residual_norm)]
+    counted[name] = [int((bodies.kind != 1).sum()), solver.ksp.getIterationNumber(),
+                     float(norms[-1]), solver.ksp.getResidualNorm()]
 
 def files_of(solvers, unknowns, out):
     plan = KrylovExperiment(workload="laplacian-1d", solvers=solvers,
