@@ -303,7 +303,10 @@ def chosen_loops(
         named = named_loop(name, every, names, candidates)
         found = () if named is None else (named,)
     if name == FIND:  # few iterations that are several passes say nothing of a pass
-        found = tuple(each for each in found if not (each.few and unsure & {*each.parts}))
+        vague = [loop for loop in found if loop.few and unsure & {*loop.parts}]
+        found = tuple(loop for loop in found if loop not in vague)
+        if sum(loop.share for loop in found) < max((loop.share for loop in vague), default=0.0):
+            found = ()  # what is left is beside the point
     if unit:
         found = tuple(each.summed(unit, candidates) for each in found)
     if not found:
