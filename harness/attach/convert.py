@@ -138,7 +138,7 @@ def convert(
         )
         parts = [part for group in groups for section in group for part in section.parts]
         listed = "" if any(part.facts.unit for part in parts) else calls_listed(program)
-        choices = f"{listed} {how_to_choose(program)}"  # nothing is left to choose where calls are summed
+        choices = f"{listed} {how_to_choose(program)}"
         files: list[Path] = []
         for number, group in enumerate(groups):
             try:
