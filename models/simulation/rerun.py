@@ -45,10 +45,6 @@ from hindmost.text import percent
 
 REPLICAS = 20
 """Runs with noise drawn anew."""
-ALIKE = 0.9
-"""Share of the bodies that must have a typical value, to replay a run without its noise."""
-COVERED = 0.95
-"""Share of reductions and receipts that must be alike enough to tell what they cost."""
 QUANTILE = {"typical": 0.5, "low": 0.25, "high": 0.75}
 """What the undisturbed work of a place is, by scenario."""
 
@@ -215,7 +211,7 @@ def refuse_unknown(program: Program, change: Change, byte_share: float | None) -
         refuse_network(program)
     if change.noise != 1.0:
         share = sum(rows.size for rows in alike(program)) / program.bodies
-        if share < ALIKE:
+        if share < 0.9:
             raise UsageError(
                 f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
                 "events at the same place, so their undisturbed times are unknown. Record more "
@@ -251,7 +247,7 @@ def refuse_network(program: Program) -> None:
         raise UsageError("A run on one rank has no network to change: record it on more.")
     there = program.costs.there
     shown = there[there >= FEWEST].sum()
-    if shown < COVERED * there.sum() or not shown:
+    if shown < 0.95 * there.sum() or not shown:
         raise UsageError(
             f"Too few iterations to tell what messages and reductions cost: of {there.sum():,}, "
             f"{shown:,} are at places that at least {FEWEST} iterations share. Record more "
