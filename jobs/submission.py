@@ -47,13 +47,7 @@ class Resumption:
 
 
 def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
-    """Write the missing scripts; those that are there are kept, as they may have been edited.
-
-    Raises
-    ------
-    UsageError
-        A script drives another folder: the study was moved or copied.
-    """
+    """Write the missing scripts; those that are there are kept, as they may have been edited."""
     (study.path / "output").mkdir(exist_ok=True)
     for name, text in scripts_of(study.plan, scheduler, study.path).items():
         path = study.script(name)

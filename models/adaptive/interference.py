@@ -169,8 +169,6 @@ class Interference:
 
         Parameters
         ----------
-        verdict : CycleVerdict
-        words : str
         learns : bool
             Whether the baseline learns that work; else measured over baseline has a new level.
         """

@@ -235,11 +235,6 @@ def body_times(times: SolveTimes) -> tuple[NDArray[np.float64], bool]:
     float64 array, shape (iteration,), seconds
     bool
         Whether they are those of the slowest rank.
-
-    Raises
-    ------
-    DataError
-        Only some ranks keep their records, the slowest rank not among them.
     """
     every = times.all_ranks
     if every is not None:

@@ -182,16 +182,7 @@ class Replay:
             if block.cycle_begins[rows.start]:
                 self._cycles_before_s = self.elapsed_s
                 self._simulator.meet()
-            part = block.part(rows)
-            self._simulator.walk(
-                part.kind,
-                part.work,
-                part.rest,
-                duration=part.duration,
-                absent=part.absent,
-                group=part.group,
-                behind=part.behind,
-            )
+            self._simulator.walk(block.part(rows), own_time=True)
 
 
 def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:

@@ -118,7 +118,6 @@ def log_residuals(
     Parameters
     ----------
     residuals : float64 array, shape (kernel, ...)
-    points : int
     wider : float64 array, broadcast to `residuals`
     """
     granted = points * np.multiply.outer(wider, FLOORS) ** 2

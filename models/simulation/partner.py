@@ -299,7 +299,6 @@ def fit_units(
     Returns
     -------
     unit_s : float64 array, shape (rank, unit), seconds
-    left_out_s : list of the same, each without one step of the body
     """
     grows = any(step.by_place.any() for step in source)
     place = position[rows] if grows else np.zeros(rows.size, np.int32)

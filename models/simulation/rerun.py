@@ -131,8 +131,6 @@ def what_if(
     change: Change,
     *,
     byte_share: float | None = None,
-    replicas: int = REPLICAS,
-    seed: int = 0,
     executor: Executor | None = None,
 ) -> WhatIf:
     """Replay a solve with a change.
@@ -142,8 +140,6 @@ def what_if(
     byte_share : float, optional
         Part of the time of a message between neighbours that its bytes take; None if not known:
         then all of it is latency, and the interval has the case that it is all bytes.
-    replicas, seed : int
-        Of drawn noise. Replays with the same seed draw the same.
     executor : Executor, optional
         Walks through the solve for each scenario and replica.
 
@@ -158,10 +154,10 @@ def what_if(
     shares = (0.0, 1.0) if unknown else (byte_share or 0.0,)
     first = Scenario(level="typical", byte_share=shares[0])
     others = [Scenario(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
-    drawn = 1 if change.detours is None else replicas
-    asked = [(Change(), first, 0, True), (change, first, seed, True)]
-    asked += [(change, first, seed + each, False) for each in range(1, drawn)]
-    asked += [(change, scenario, seed, False) for scenario in others if scenario != first]
+    drawn = 1 if change.detours is None else REPLICAS
+    asked = [(Change(), first, 0, True), (change, first, 0, True)]
+    asked += [(change, first, each, False) for each in range(1, drawn)]
+    asked += [(change, scenario, 0, False) for scenario in others if scenario != first]
     one = partial(walk, program, interpret=len(asked) * program.block.work.size <= FEW_EVENTS)
     recorded, *rest = (executor or ThisProcess()).map(one, *zip(*asked, strict=True))
     changed, draws, by_scenario = rest[0], rest[:drawn], rest[drawn:]
@@ -411,17 +407,12 @@ def walk_cycles(
         stay = None if script.stay is None else np.ascontiguousarray(script.stay[rows])
         noted = Waits.of_places(len(part.kind) * (events + 1), ranks) if with_path else None
         simulator.walk(
-            part.kind,
-            part.work,
-            part.rest,
-            duration=part.duration,
+            part,
+            own_time=True,
             stay=stay,
             ended=None if ended is None else ended[rows],
             left=None if left is None else left[rows],
             waits=noted,
-            absent=part.absent,
-            group=part.group,
-            behind=part.behind,
             interpret=interpret,
         )
         ends = simulator.clock + program.after if last else simulator.clock

@@ -157,13 +157,6 @@ def times_seen(
 
     Every pass has one night less than the next. Changes that were confirmed before, or more than
     `LATE` nights ago, count as confirmed.
-
-    Parameters
-    ----------
-    series : CheckedSeries
-    places : list of int
-    rules : Rules
-    confirmations : int
     """
     nights = int(series.day[-1]) + 1
     going = [bool(series.day[at] > nights - LATE and not rules.is_kept[at]) for at in places]

@@ -5,7 +5,7 @@ it. The evidence is the likelihood ratio of the two, as over one parameter (`pmn
 S = n/2 log((R_1 + F) / (R_2 + F)), with residuals relative to what the noise model expects.
 F = n f^2 is taken for granted, so that what no search space fits exactly is no evidence. A change
 is told where S exceeds what one behaviour reaches in one of a hundred cases, for noise of up to
-15 % (`MIN_EVIDENCE`; benchmarks/scaling_several_changes.py). Where the kind of noise is not
+15 % (`MIN_EVIDENCE`; docs/records/2026-11-validation.md). Where the kind of noise is not
 known, it must do so under multiplicative and additive noise alike.
 """
 

@@ -147,14 +147,6 @@ def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None
     Parameters
     ----------
     points : float64 array, shape (point, parameter)
-    parameters : sequence of str
-
-    Raises
-    ------
-    UsageError
-        More than 4 parameters, or not as many names as columns.
-    DataError
-        A parameter with fewer than 5 values.
     """
     if points.ndim != 2 or points.shape[1] != len(parameters):
         raise UsageError(
