@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -81,8 +81,10 @@ class EventBlock:
 
     def part(self, rows: slice | NDArray[np.intp]) -> EventBlock:
         """Return some of the bodies."""
-        known = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return EventBlock(**{name: each if each is None else each[rows] for name, each in known})
+        known: Any = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(
+            self, **{name: each[rows] for name, each in known.items() if each is not None}
+        )
 
     @property
     def recorded(self) -> NDArray[np.bool_]:
