@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from time import monotonic_ns, thread_time_ns
 from typing import Any
@@ -25,10 +25,19 @@ class Phase(IntEnum):
     ADAPTION = 7
     BALANCE = 8
     CHECKPOINT = 9
+    MEETING = 10
+    """Between cycles: in a run file a wait, and no reduction of the kernel."""
 
 
-NAMES = (*BODY_PHASES, *(phase.name.lower() for phase in Phase if phase >= len(BODY_PHASES)))
+NAMES = (*BODY_PHASES, *(phase.name.lower() for phase in list(Phase)[len(BODY_PHASES) : -1]))
 """As they stand in run files: a reduction is a wait, what is in no phase is local."""
+
+
+def by_name(spent: Sequence[int]) -> list[int]:
+    """Return times of each of `Phase` as those of `NAMES`."""
+    *named, meeting = spent
+    named[Phase.REDUCTION] += meeting
+    return named
 
 
 class PhaseClock:

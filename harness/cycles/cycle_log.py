@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.checkpoint import COLUMNS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.adaptive.phases import Phase, PhaseClock, by_name
 from hindmost.harness.adaptive.pulse import PulseReader
 from hindmost.harness.attach.cycle_notes import CycleNote
 from hindmost.harness.attach.own_iterations import BEGUN, FINISHED
@@ -92,7 +92,7 @@ class CycleLog:
     @property
     def last_ns(self) -> NDArray[np.float64]:
         """Nanoseconds of the last cycle by phase; shape (phase,)."""
-        return np.array(self._wall, np.float64)
+        return np.array(by_name(self._wall), np.float64)
 
     def add_mesh(self, mesh: Mesh) -> None:
         """Keep the mesh on which a cycle will run, if it is another than before."""
@@ -126,7 +126,9 @@ class CycleLog:
         self._wall = wall
         self._counts = {**counts, "switches": switches - self._switches}
         # All ranks at once, as they compute: they may share more than memory.
+        before = self._clock.switch(Phase.MEETING)
         self._communicator.Barrier()
+        self._clock.switch(before)
         self._pulse_s = self._reader.read()
         self._switches = switches
         return Spent(
@@ -139,8 +141,8 @@ class CycleLog:
     def note(self, predicted: Sequence[float] = ()) -> None:
         """Write what is known of the last cycle; on rank 0 with its predictions."""
         note = CycleNote(
-            wall_ns=tuple(self._wall),
-            cpu_ns=tuple(self._cpu),
+            wall_ns=tuple(by_name(self._wall)),
+            cpu_ns=tuple(by_name(self._cpu)),
             counts=tuple(self._counts[name] for name in COUNTS),
             mesh=self._mesh,
             pulse_s=self._pulse_s,

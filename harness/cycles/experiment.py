@@ -252,7 +252,9 @@ class AdaptiveReplays:
                     if jobs is not None:
                         jobs.before(done)
                     # Rank 0 predicts and decides; a signal to any rank stops all.
+                    before = clock.switch(Phase.MEETING)
                     work, why, due = next_work(kernel, iterations, communicator), "", False
+                    clock.switch(before)
                     if root:
                         now_s = time.monotonic()
                         why, due = decide(
@@ -265,7 +267,9 @@ class AdaptiveReplays:
                         )
                         foresight_s += time.monotonic() - now_s
                     wanted = np.array([bool(why), due, sum(requests)], int)
+                    clock.switch(Phase.MEETING)
                     communicator.Allreduce(MPI.IN_PLACE, wanted, MPI.MAX)
+                    clock.switch(before)
                     stop, checkpoint, asked = wanted.tolist()
                     path = experiment.checkpoint if stop or checkpoint or asked else None
                     if path is not None and saved < done:
@@ -288,7 +292,9 @@ class AdaptiveReplays:
                     if feed is not None:
                         feed.step(done - first, log.last_ns)
                     iterations = float(counts["heat_iterations"])
+                    clock.switch(Phase.MEETING)
                     slowest_s = communicator.allreduce(spent.pulse_s, op=MPI.MAX)
+                    clock.switch(before)
                     if root:
                         now_s, row = time.monotonic(), predictor.row(work)
                         verdict = predictor.observe(replace(spent, pulse_s=slowest_s), work)
