@@ -19,6 +19,7 @@
 #include "sections.h"
 #include "session.h"
 #include "settings.h"
+#include "signals.h"
 #include "solves.h"
 
 #include <errno.h>
@@ -114,7 +115,9 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
 
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (ksp && !hindmost_connect_petsc()) return -1;
+  static int catches;
   keep_status();
+  if (!attached.on && !catches++) catch_signals(end_at_signal);
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
   int failed = *attached.folder ? open_raw() : ENOMEM, any = 0;
