@@ -40,7 +40,7 @@ class LoopRecorder(OwnRecording):
         The loop's name: the workload of the file. None for `place` on rank 0.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs with other values are not repeats of this one.
-    sample : int, bool or None
+    sample, keep
         See `OwnRecording`.
     place : str
         Where the loop is in the source.
@@ -55,11 +55,12 @@ class LoopRecorder(OwnRecording):
         name: str | None,
         parameters: Mapping[str, Any] | None = None,
         sample: int | None = None,
+        keep: float = 1.0,
         *,
         place: str = "loop",
     ) -> None:
         title = place if name is None else checked_name("name", name)
-        super().__init__(path, title, parameters, sample)
+        super().__init__(path, title, parameters, sample, keep)
         self._given, self._named = communicator, name is not None
         self._started = self._finished = 0
         self._inside = False
@@ -140,10 +141,10 @@ class LoopRecorder(OwnRecording):
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
         self.mpi_seen = everywhere
         if everywhere:
-            return MarksOfRecorder(self._library, settings=self._samples), {}
+            return MarksOfRecorder(self._library, settings=self._settings), {}
         if self._with_mpi and communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
-        return MarksInPython(), {}
+        return MarksInPython(self._keep), {}
 
     def _why_nothing(self, program: RawProgram, groups: Sequence[tuple[Matched, ...]]) -> str:
         """Say why there is nothing to write; collective."""

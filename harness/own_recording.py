@@ -26,7 +26,7 @@ from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
 from hindmost.harness.attach.sections import Matched, sections_of
-from hindmost.harness.attach.settings import sample_lines
+from hindmost.harness.attach.settings import keep_lines, sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load, loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
@@ -55,6 +55,8 @@ class OwnRecording(ABC):
         What was varied: runs with other values are not repeats of this one.
     sample : int, bool or None
         Samples a second of where the ranks spend processor time; True for as many as cost little.
+    keep : float
+        Share of the ranks whose full records the run file keeps.
     """
 
     what: str
@@ -66,6 +68,7 @@ class OwnRecording(ABC):
         name: str,
         parameters: Mapping[str, Any] | None,
         sample: int | None = None,
+        keep: float = 1.0,
     ) -> None:
         if path.suffix != ".h5":
             raise UsageError(f"{path}: the name of a run file must end in .h5.")
@@ -74,6 +77,8 @@ class OwnRecording(ABC):
         self._title = name
         self._parameters = checked_parameters(parameters or {})
         self._samples = sample_lines(sample, f"sample={sample!r}", "True")
+        self._keep = keep
+        self._settings = [*self._samples, *keep_lines(keep, f"keep={keep!r}")]
         self._petsc_version = ""
         self._stops_others = False
         self.mpi_seen = False

@@ -57,6 +57,7 @@ def convert(
     iterate_at: tuple[str, int] | None = None,
     communicator: Any = None,
     refuse: Callable[[RawProgram], None] = lambda _: None,
+    keep: float | None = None,
 ) -> tuple[Path, ...]:
     """Convert a raw folder into run files, and remove it; collective.
 
@@ -77,6 +78,8 @@ def convert(
         Of the processes that convert it together; None for this one alone.
     refuse : callable
         Raises a DataError for a program that is not to be converted.
+    keep : float, optional
+        See `Conversion`.
 
     Returns
     -------
@@ -135,6 +138,7 @@ def convert(
             report=report,
             iterate_at=iterate_at,
             line=line,
+            keep=keep,
         )
         files: list[Path] = []
         for number, group in enumerate(groups):
@@ -339,6 +343,7 @@ def convert_all(
     report: Report = lambda _: None,
     iterate_at: tuple[str, int] | None = None,
     communicator: Any = None,
+    keep: float | None = None,
 ) -> tuple[Path, ...]:
     """Convert all raw folders in a folder, also those whose programs ended early; collective.
 
@@ -362,6 +367,7 @@ def convert_all(
                 iterate_at=iterate_at,
                 communicator=everybody,
                 refuse=refuse_running,
+                keep=keep,
             )
         except DataError as error:
             if len(raws) > 1 and everybody.rank == 0:

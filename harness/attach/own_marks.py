@@ -94,9 +94,16 @@ class MarksOfRecorder:
 
 
 class MarksInPython:
-    """Marks of a rank whose MPI calls are not seen, or that makes none."""
+    """Marks of a rank whose MPI calls are not seen, or that makes none.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    keep : float
+        Share of the ranks whose full records the run file keeps.
+    """
+
+    def __init__(self, keep: float = 1.0) -> None:
+        self._keep = keep
         self._marks: list[tuple[int, int, int, int]] = []
         self._names: dict[str, dict[str, int]] = {"phases": {}, "errors": {}}
         self._frames = self._kept = self._failure = 0
@@ -119,6 +126,7 @@ class MarksInPython:
             "cpu": provenance.current_cpu(),
             "cpuset": provenance.cpuset(),
             "utc_ns": time.time_ns(),
+            "keep": self._keep,
             "origins": json.loads(origins),
             "recording": json.loads(about),
         }

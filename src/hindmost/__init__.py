@@ -77,6 +77,7 @@ def record(
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     sample: int | None = None,
+    keep: float = 1.0,
 ) -> LoopRecorder:
     """Record a loop of one's own into a run file.
 
@@ -96,6 +97,9 @@ def record(
     sample : int or bool, optional
         Sample where the ranks spend processor time, as `attach --sample` does; a number for that
         many samples a second. Needs `listen` and a communicator.
+    keep : float
+        Share of the ranks whose full records are kept, as 0.05: those that tell most, chosen at the
+        end. Of the others the file has profiles.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def record(
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, place=place)
+    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, keep, place=place)
 
 
 def record_ksp(
@@ -134,6 +138,7 @@ def record_ksp(
     parameters: Mapping[str, Any] | None = None,
     activities: bool = False,
     sample: int | None = None,
+    keep: float = 1.0,
 ) -> KSPRecorder:
     """Record the next solve of a KSP of your own petsc4py program into a run file.
 
@@ -152,6 +157,8 @@ def record_ksp(
     activities : bool
         Split the local work of every iteration by PETSc event.
     sample : int or bool, optional
+        As for `record`.
+    keep : float
         As for `record`.
 
     Returns
@@ -174,7 +181,8 @@ def record_ksp(
 
     from hindmost.harness.own_solve import KSPRecorder
 
-    return KSPRecorder(ksp, pathlib.Path(path), name, parameters, sample, activities=activities)
+    file = pathlib.Path(path)
+    return KSPRecorder(ksp, file, name, parameters, sample, keep, activities=activities)
 
 
 def should_stop() -> bool:

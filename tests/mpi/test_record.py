@@ -376,7 +376,7 @@ def step(recorder):
         comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
         time.sleep(2e-3)
 
-with hindmost.record("mine.h5", comm, name="mine", parameters={"n": 3}) as recorder:
+with hindmost.record("mine.h5", comm, name="mine", parameters={"n": 3}, keep=0.5) as recorder:
     end = time.monotonic() + 2.5
     done = bytearray(1)
     while not done[0]:
@@ -401,6 +401,8 @@ def test_a_program_that_is_killed_keeps_its_records(
     run = hindmost.open(path)
     run.verify()
     assert_books_close(run)
+    assert (run.columns, run.header.ranks) == (1, 2)
+    assert run.variable("every_solve_time").shape == (2,)
     assert (run.header.workload, run.header.spec["parameters"]) == ("mine", {"n": 3})
     assert run.header.spec["mpi_seen"] is listens
     assert not run.header.complete

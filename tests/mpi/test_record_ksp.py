@@ -61,7 +61,7 @@ for kind, pc in (("gmres", "none"), ("pgmres", "none"), ("cg", "gamg"), ("lgmres
     iterations.append((kind, ksp.getIterationNumber()))
     again = ksp
     x.set(0)
-    with hindmost.record_ksp(again, f"{kind}-again.h5", name="mine", parameters={"case": 7}):
+    with hindmost.record_ksp(again, f"{kind}-again.h5", name="mine", parameters={"case": 7}, keep=0.5):
         again.solve(b, x)
 with hindmost.record_ksp(ksp, "several.h5"):
     for _ in range(3):
@@ -147,6 +147,7 @@ def test_names_and_parameters_are_kept_and_one_solve_is_recorded(
     assert (again.header.workload, again.header.spec["parameters"]) == ("mine", {"case": 7})
     assert again.bodies == runs["cg"].bodies
     assert not again.activities
+    assert (again.columns, again.header.ranks, runs["cg"].columns) == (1, 2, 2)
     several = runs["several"]
     assert several.header.spec["solves_left_out"] == 2
     assert several.bodies == runs["lgmres"].bodies
