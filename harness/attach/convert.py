@@ -452,7 +452,8 @@ def tell_recorded(file: Path) -> None:
         if header.solver == LOOP
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
-    warn_lines(f"hindmost: recorded {file}: {what}{run.of_program}")
+    kept = f"; full records of {run.columns} of {header.ranks} ranks" if run.reduced else ""
+    warn_lines(f"hindmost: recorded {file}: {what}{run.of_program}{kept}")
     sampling = header.spec.get("sampling")
     if sampling:
         warn_lines(f"hindmost: {sampling_words(sampling)}")

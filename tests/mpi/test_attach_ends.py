@@ -112,6 +112,7 @@ def test_calls_that_do_not_agree(
     assert done.returncode == 0, done.stderr
     reason = "the marks do not agree: rank 0 made 6 marks, rank 1 12; kept are the"
     assert "ends-loop-p2-0.h5: 5 iterations, each 3 calls of MPI_Sendrecv" in done.stderr
+    assert "; full records of 1 of 2 ranks" in done.stderr
     assert f"is INCOMPLETE: {reason} first 5 iterations" in done.stderr
     assert main(["show", str(tmp_path / "runs")]) == 0
     shown = capsys.readouterr().out
