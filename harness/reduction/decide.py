@@ -140,7 +140,8 @@ def bodies_of_ranks(
     """Return what the ranks of this process bring to the choice; collective."""
     phases = np.stack([run.bodies.phase_duration for run in runs_of(blocks)], axis=1)
     times = {
-        name: phases[:, :, at].astype(np.float64) for at, name in enumerate(seen.first.bodies.phases)
+        name: phases[:, :, at].astype(np.float64)
+        for at, name in enumerate(seen.first.bodies.phases)
     }
     hosts = [values["host"] for values in seen.values]
     nodes = list(dict.fromkeys(of_all(communicator, hosts)))

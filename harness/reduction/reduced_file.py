@@ -25,6 +25,7 @@ from hindmost.harness.runfile.writer import (
 )
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 
+
 class KeptBlocks(Sequence[list[RankRun]]):
     """The ranks of this process that are kept, in blocks; those without any are left out.
 
@@ -41,7 +42,11 @@ class KeptBlocks(Sequence[list[RankRun]]):
     """
 
     def __init__(
-        self, blocks: Blocks, sizes: Sequence[int], full: NDArray[np.bool_], first: Mapping[str, Any]
+        self,
+        blocks: Blocks,
+        sizes: Sequence[int],
+        full: NDArray[np.bool_],
+        first: Mapping[str, Any],
     ) -> None:
         self._blocks, self._full, self._first = blocks, full, first
         borders = enumerate(pairwise(accumulate(sizes, initial=0)))

@@ -269,8 +269,17 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    limits = (arguments.memory, arguments.all, arguments.most_seconds, arguments.sample, arguments.keep)
-    asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
+    limits = (arguments.memory, arguments.all, arguments.most_seconds)
+    asked = (
+        solves,
+        limits,
+        arguments.sample,
+        arguments.keep,
+        arguments.iterate_at,
+        noise,
+        arguments.mpicc,
+        arguments.print,
+    )
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
     digest = hashlib.sha256(repr((asked, job)).encode()).hexdigest()[:12]

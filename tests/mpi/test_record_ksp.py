@@ -61,7 +61,8 @@ for kind, pc in (("gmres", "none"), ("pgmres", "none"), ("cg", "gamg"), ("lgmres
     iterations.append((kind, ksp.getIterationNumber()))
     again = ksp
     x.set(0)
-    with hindmost.record_ksp(again, f"{kind}-again.h5", name="mine", parameters={"case": 7}, keep=0.5):
+    own = {"name": "mine", "parameters": {"case": 7}, "keep": 0.5}
+    with hindmost.record_ksp(again, f"{kind}-again.h5", **own):
         again.solve(b, x)
 with hindmost.record_ksp(ksp, "several.h5"):
     for _ in range(3):
