@@ -40,7 +40,7 @@ class LoopRecorder(OwnRecording):
         The loop's name: the workload of the file. None for `place` on rank 0.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs with other values are not repeats of this one.
-    sample, keep
+    sample, keep, live
         See `OwnRecording`.
     place : str
         Where the loop is in the source.
@@ -56,11 +56,12 @@ class LoopRecorder(OwnRecording):
         parameters: Mapping[str, Any] | None = None,
         sample: int | None = None,
         keep: float = 1.0,
+        live: int = False,
         *,
         place: str = "loop",
     ) -> None:
         title = place if name is None else checked_name("name", name)
-        super().__init__(path, title, parameters, sample, keep)
+        super().__init__(path, title, parameters, sample, keep, live)
         self._given, self._named = communicator, name is not None
         self._started = self._finished = 0
         self._inside = False

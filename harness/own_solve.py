@@ -35,7 +35,7 @@ class KSPRecorder(OwnRecording):
         What the linear system is called; empty for the KSP's options prefix.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs of other values are no repeats of this one.
-    sample, keep
+    sample, keep, live
         See `OwnRecording`.
     activities : bool
         Whether the local work is split by PETSc event.
@@ -51,6 +51,7 @@ class KSPRecorder(OwnRecording):
         parameters: Mapping[str, Any] | None = None,
         sample: int | None = None,
         keep: float = 1.0,
+        live: int = False,
         *,
         activities: bool = False,
     ) -> None:
@@ -59,7 +60,7 @@ class KSPRecorder(OwnRecording):
             raise UsageError(f"record_ksp needs a petsc4py.PETSc.KSP, not a {type(ksp).__name__}.")
         prefix = (ksp.getOptionsPrefix() or "").rstrip("_")
         title = checked_name("name", name or prefix or "ksp")
-        super().__init__(path, title, parameters, sample, keep)
+        super().__init__(path, title, parameters, sample, keep, live)
         self._petsc, self._ksp, self._activities = petsc, ksp, activities
         self._petsc_version = ".".join(map(str, petsc.Sys.getVersion()))
 

@@ -122,9 +122,15 @@ static void begin_pairs(void) {
   void *memory = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *pairs_page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) return;
-  io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+  if (io_file < 0) io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
   pairs_page = memory;
   __atomic_store_n(&pairs_page->pid, getpid(), __ATOMIC_RELEASE);
+}
+
+static void end_pairs(void) {
+  if (!pairs_page) return;
+  munmap(pairs_page, sizeof *pairs_page);
+  pairs_page = NULL;
 }
 
 /* ---- for programs that ask: collective over MPI_COMM_WORLD, so that all ranks get the same answer ---- */

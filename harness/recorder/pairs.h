@@ -55,6 +55,7 @@ static inline int is_poll(int32_t class) {
 
 /* When the recorder has begun: the page of this rank, in a folder of the node. */
 static void begin_pairs(void);
+static void end_pairs(void);
 static void note_iteration(int64_t t, int64_t number);
 
 /* After each recorded call, where there is a page; returns the border that it is, 0 if none. */

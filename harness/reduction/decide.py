@@ -107,7 +107,7 @@ def decide(blocks: Blocks, share: float, communicator: Any) -> Kept:
     spent = np.array([time.perf_counter() - began, time.process_time() - cpu])
     longest, cpu_all = float(reductions.most(spent)[0]), float(reductions.total(spent)[1])
     reasons = of_all(communicator, chosen.reasons.tolist())
-    ranks = tuple(rank for rank, kept in enumerate(of_all(communicator, chosen.kept)) if kept)
+    ranks = tuple(np.flatnonzero(of_all(communicator, chosen.kept.tolist())).tolist())
     account = {
         "share": share,
         "ranks": len(reasons),

@@ -146,6 +146,8 @@ class TimeUse:
         The loop whose iterations are meant; empty if none is known.
     iterations : int
         That have ended.
+    total : int
+        How many there will be, if that is known; else 0.
     level_s, bound_s : float or None
         Median of the last iterations, and what the next one may take.
     lag : int
@@ -167,6 +169,8 @@ class TimeUse:
         None if the program was not told to stop.
     status : int or None
         How the program ended, see `hindmost.processes.how_ended`; None while it runs.
+    lost : bool
+        Whether its process is gone, and nobody knows how it ended.
     lag_seen : int or None
         Iterations that began after it was told.
     end_seen_s : float or None
@@ -182,6 +186,7 @@ class TimeUse:
     limit_by: str = ""
     loop: str = ""
     iterations: Count = 0
+    total: Count = 0
     level_s: Positive | None = None
     bound_s: Amount | None = None
     lag: Count = 0
@@ -195,6 +200,7 @@ class TimeUse:
     band: tuple[BandPoint, ...] = ()
     stop: StopDecision | None = None
     status: int | None = None
+    lost: bool = False
     lag_seen: Count | None = None
     end_seen_s: Amount | None = None
     written_after_s: Amount | None = None
@@ -253,11 +259,18 @@ class TimeUse:
         """Say how far the program is."""
         if not self.loop:
             return f"{duration(self.at_s)}: no loop is known yet"
-        parts = [f"{counted(self.iterations, 'iteration')} of {self.loop}", self.rate()]
+        done = counted(self.iterations, "iteration")
+        if self.total:
+            share = percent(self.iterations / self.total, 0)
+            done = f"{self.iterations:,} of {counted(self.total, 'iteration')} ({share})"
+        parts = [f"{done} of {self.loop}", self.rate()]
         if self.trend is not None and abs(self.trend - 1.0) >= 0.02:
             change = percent(abs(self.trend - 1.0), 0)
             longer = "longer" if self.trend > 1.0 else "shorter"
             parts.append(f"{change} {longer} than after half as many")
+        if self.total and self.level_s is not None:
+            left_s = max(0, self.total - self.iterations) * self.level_s
+            parts.append(f"about {duration(left_s)} left")
         if self.bound_s is not None:
             parts.append(f"the next may take {seconds(self.bound_s)}")
         if self.limit_s is not None:

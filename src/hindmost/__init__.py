@@ -78,6 +78,7 @@ def record(
     parameters: Mapping[str, Any] | None = None,
     sample: int | None = None,
     keep: float = 1.0,
+    live: bool | int = False,
 ) -> LoopRecorder:
     """Record a loop of one's own into a run file.
 
@@ -100,6 +101,9 @@ def record(
     keep : float
         Share of the ranks whose full records are kept, as 0.05: those that tell most, chosen at the
         end. Of the others the file has profiles.
+    live : bool or int
+        Let `hindmost watch` follow the loop while it runs; the number of iterations if you know it.
+        A process beside rank 0 looks on meanwhile.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def record(
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, keep, place=place)
+    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, keep, live, place=place)
 
 
 def record_ksp(
@@ -139,6 +143,7 @@ def record_ksp(
     activities: bool = False,
     sample: int | None = None,
     keep: float = 1.0,
+    live: bool | int = False,
 ) -> KSPRecorder:
     """Record the next solve of a KSP of your own petsc4py program into a run file.
 
@@ -158,7 +163,7 @@ def record_ksp(
         Split the local work of every iteration by PETSc event.
     sample : int or bool, optional
         As for `record`.
-    keep : float
+    keep, live
         As for `record`.
 
     Returns
@@ -182,7 +187,7 @@ def record_ksp(
     from hindmost.harness.own_solve import KSPRecorder
 
     file = pathlib.Path(path)
-    return KSPRecorder(ksp, file, name, parameters, sample, keep, activities=activities)
+    return KSPRecorder(ksp, file, name, parameters, sample, keep, live, activities=activities)
 
 
 def should_stop() -> bool:

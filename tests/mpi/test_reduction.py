@@ -208,9 +208,9 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     for other in (by_two, by_one):  # the processes that write share the ranks, or not
         with other.reading() as file, part.reading() as wanted:
             assert set(file) == set(wanted)
-            for name in wanted:
+            for name in wanted:  # sums are added up in another order
                 if wanted[name].dtype.kind in "fiu":
-                    np.testing.assert_allclose(file[name][()], wanted[name][()], rtol=1e-9)
+                    np.testing.assert_allclose(file[name][()], wanted[name][()], 1e-9, 1e-12)
     assert 2 in part.kept_ranks  # behind the slow link
     assert part.columns == 2
     reports = report_run(part), report_run(whole)
