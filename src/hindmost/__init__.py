@@ -79,6 +79,7 @@ def record(
     sample: int | None = None,
     keep: float = 1.0,
     live: bool | int = False,
+    apart: bool = False,
 ) -> LoopRecorder:
     """Record a loop of one's own into a run file.
 
@@ -104,6 +105,9 @@ def record(
     live : bool or int
         Let `hindmost watch` follow the loop while it runs; the number of iterations if you know it.
         A process beside rank 0 looks on meanwhile.
+    apart : bool
+        Whether what the program does between two iterations is part of none. By default it is part
+        of the first of the two.
 
     Returns
     -------
@@ -131,7 +135,8 @@ def record(
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, keep, live, place=place)
+    given = (pathlib.Path(path), comm, name, parameters, sample, keep, live)
+    return LoopRecorder(*given, apart=apart, place=place)
 
 
 def record_ksp(
