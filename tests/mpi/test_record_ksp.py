@@ -18,6 +18,7 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.time_left import KEY, time_use_of
 
 pytestmark = pytest.mark.mpi
 
@@ -80,6 +81,24 @@ with hindmost.record_ksp(ksp, "first.h5"):
     x.set(0)
     ksp.setTolerances(rtol=1e-9, max_it=2)
     ksp.solve(b, x)
+# Somebody looks on: the solve goes on when five iterations of it have been noted.
+import json, time
+
+def wait_for_watch(ksp, iteration, norm):
+    deadline = time.monotonic() + 60
+    while iteration == 9 and time.monotonic() < deadline:
+        try:
+            if json.load(open("seen.raw/time-left.json"))["iterations"] >= 5: break
+        except OSError:
+            pass
+        time.sleep(0.02)
+    if iteration == 9 and world.rank == 0:
+        open("watched.json", "w").write(open("seen.raw/time-left.json").read())
+
+ksp = solver("cg", shifted, 20)
+x.set(0)
+ksp.setMonitor(wait_for_watch)
+with hindmost.record_ksp(ksp, "seen.h5", live=20): ksp.solve(b, x)
 part = PETSc.Comm(world.tompi4py().Split(world.rank, 0))
 small, y, c = system(part, 50)
 inner = solver("cg", small, 70)
@@ -87,7 +106,6 @@ if world.rank == 1:
     with hindmost.record_ksp(inner, "part.h5"):
         inner.solve(c, y)
 if world.rank == 0:
-    import json
     print(json.dumps(iterations))
 """
 
@@ -138,6 +156,18 @@ def test_an_unknown_solver_is_kept_as_generic(
     assert ending.generic == "hindmost knows no pattern for lgmres"
     assert run.bodies == ending.done
     assert (run.phase("wait").sum(axis=0) > 0).all()
+
+
+def test_a_solve_is_followed_while_it_runs(
+    seen: tuple[dict[str, Run], subprocess.CompletedProcess[str]],
+) -> None:
+    folder = seen[0]["seen"].path.parent
+    use = time_use_of({KEY: json.loads((folder / "watched.json").read_text())})
+    assert use is not None
+    assert (use.loop, use.total, use.status, use.lost) == ("ksp", 20, None, False)
+    assert 5 <= use.iterations <= 10
+    assert use.progress().startswith(f"{use.iterations} of 20 iterations ({5 * use.iterations} %)")
+    assert not list(folder.glob("*.raw"))
 
 
 def test_names_and_parameters_are_kept_and_one_solve_is_recorded(
