@@ -105,7 +105,8 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   if (file) take_settings(file);
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
-  begin_pairs();
+  if (attached.pages) begin_pairs();
+  begin_stretches(now());
   if (attached.budget || attached.samples || pairs_page) call_hooks.after_call = bound_call;
   if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
 }
