@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.configuration import Group, injected_noise
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind

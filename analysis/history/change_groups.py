@@ -15,7 +15,7 @@ from hindmost.analysis.history.commit_ranges import link_to, range_words, ranges
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed
-from hindmost.analysis.readers.commits import short_commit
+from hindmost.analysis.readers.provenance import short_commit
 from hindmost.analysis.show.facts import Certainty, Fact
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.changes import Finding

@@ -1,33 +1,194 @@
-"""What was reported of a history up to last night, so that every revision is logged."""
+"""What was reported and mailed of a history up to last night, so that every revision is logged.
+
+Configurations of one program are different cases of a history, as in a folder with a study. Where
+one takes the place of another, both are one series, in which the change of input or machine is
+known by its night. It does
+
+- if only what a run does not choose differs (machine, line of the loop, number of iterations), the
+  two have no day in common, and the older one comes in no order or misses the night;
+- if its input differs: only the latter.
+
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.dates import SECONDS_A_DAY, days_of
-from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.succession import successors
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, days_of, next_due
 from hindmost.analysis.readers.history import (
     NOT_KNOWN,
+    Circumstances,
     FailedRun,
     History,
     NightlySeries,
     SeriesName,
+    Time,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
-from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS
+from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS, VERDICTS, WARN
 from hindmost.models.changepoint.revisions import (
     ReportedChange,
     compare_with_reported,
     pair,
     places_of,
 )
+from hindmost.records import RecordError
+from hindmost.text import choose
+
+DIGEST_DAYS = 7
+ItemKind = Literal["change", "drift", "failure", "silence"]
+CHANGE: Final = "change"
+DRIFT: Final = "drift"
+FAILURE: Final = "failure"
+SILENCE: Final = "silence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailedItem:
+    """Something that was mailed, or is to be mailed.
+
+    Attributes
+    ----------
+    kind : str
+        What was found.
+    name : SeriesName
+        With empty parts where the kind has none.
+    first, last : float
+        Its place: seconds since 1970, UTC.
+    rises : bool
+        Whether the values rise.
+    badge : str
+        The verdict when it was mailed.
+    mailed : float
+        When it was mailed last: seconds since 1970, UTC.
+    """
+
+    kind: ItemKind
+    name: SeriesName
+    first: Time
+    last: Time
+    rises: bool = False
+    badge: str = WARN
+    mailed: Time
+
+    def __post_init__(self) -> None:
+        if self.badge not in VERDICTS:
+            raise RecordError(choose(VERDICTS, self.badge), "badge", found=self.badge)
+
+    def is_same(self, other: MailedItem) -> bool:
+        """Tell whether two items are the same finding, which may have moved a little."""
+        mine, theirs = ((each.kind, each.name, each.rises) for each in (self, other))
+        return mine == theirs and self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailRecord:
+    """What was mailed so far.
+
+    Attributes
+    ----------
+    digest : float or None
+        When the last digest was mailed, seconds since 1970, UTC; None before the first mail (which
+        is a digest).
+    items : tuple of MailedItem
+    """
+
+    digest: Time | None = None
+    items: tuple[MailedItem, ...] = ()
+
+
+def is_digest_due(last: float | None, now: float) -> bool:
+    """Tell whether a digest is due: 7 days after the last one, by dates in UTC.
+
+    Dates, not hours, so that a mail that leaves some minutes earlier than a week ago is a digest. A
+    last digest in the future is a clock error and is ignored.
+    """
+    if last is None:
+        return True
+    days = (date.fromisoformat(date_of(now)) - date.fromisoformat(date_of(last))).days
+    return days >= DIGEST_DAYS or days < 0
+
+
+def taken(left: list[MailedItem], item: MailedItem) -> MailedItem | None:
+    """Remove and return the nearest item that is the same finding."""
+    same = [each for each in left if each.is_same(item)]
+    if not same:
+        return None
+    nearest = min(same, key=lambda each: abs(each.first - item.first) + abs(each.last - item.last))
+    left.remove(nearest)
+    return nearest
+
+
+CaseName = tuple[str, str]
+"""Machine and case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Nights:
+    """The nights of a case.
+
+    Attributes
+    ----------
+    name : CaseName
+    times : float64 array, shape (night,), seconds
+        Ascending.
+    newest : Circumstances
+    """
+
+    name: CaseName
+    times: NDArray[np.float64]
+    newest: Circumstances
+
+    @property
+    def days(self) -> set[float]:
+        """The days since 1970."""
+        return set(np.floor(self.times / SECONDS_A_DAY).tolist())
+
+
+def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
+    """Return the case that takes the place of another one, for all that were succeeded."""
+    cases: dict[CaseName, Nights] = {}
+    for each in series:
+        if each.circumstances and each.circumstances[-1].question:
+            name = (each.name.machine, each.name.case)
+            if name not in cases or len(cases[name].times) < len(each.times):
+                cases[name] = Nights(name=name, times=each.times, newest=each.circumstances[-1])
+    found: dict[CaseName, CaseName] = {}
+    for question in dict.fromkeys(case.newest.question for case in cases.values()):
+        alike = [case for case in cases.values() if case.newest.question == question]
+        alike.sort(key=lambda each: float(each.times[-1]))
+        while len(alike) > 1:
+            now = alike.pop()
+            before = next((each for each in reversed(alike) if succeeds(now, each)), None)
+            if before is None:
+                continue
+            alike.remove(before)
+            found |= {name: now.name for name, to in found.items() if to == before.name}
+            found[before.name] = now.name
+            times = np.sort(np.concatenate([before.times, now.times]))
+            alike.append(Nights(name=now.name, times=times, newest=now.newest))
+    return found
+
+
+def succeeds(now: Nights, before: Nights) -> bool:
+    """Tell whether a case takes the place of another one, whose last night is earlier."""
+    if now.days & before.days:
+        return False
+    due = next_due(before.times)
+    later = now.times[now.times > before.times[-1]]
+    missed = np.floor(due / SECONDS_A_DAY) <= np.floor(float(later[0]) / SECONDS_A_DAY)
+    if now.newest.inputs == before.newest.inputs:
+        return bool(missed or np.isinf(due))
+    return bool(missed and now.times[0] > before.times[-1])
+
 
 FALSE_SHARE = 0.05
 """Share of the changes confirmed in a night's last days that are expected to be false, at most."""

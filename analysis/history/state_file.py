@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.state import HistoryState, KeptSeries, frozen
-from hindmost.analysis.readers.commits import commits_text
+from hindmost.analysis.history.state import HistoryState, KeptSeries, MailRecord, frozen
 from hindmost.analysis.readers.history import (
     Circumstances,
     FailedRun,
     NightlySeries,
     SeriesName,
 )
+from hindmost.analysis.readers.provenance import commits_text
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
 from hindmost.files import read_text
 from hindmost.models.changepoint import Event

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.commit_ranges import LocalGit
-from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest, next_due
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.silence import next_due
 from hindmost.analysis.history.state import (
     HistoryState,
     judge_series,

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.commits import commits_text
-from hindmost.analysis.readers.decimal_marks import as_fraction
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry, StandardError
 from hindmost.analysis.readers.history import (
     NOT_KNOWN,
     Circumstances,
@@ -23,10 +21,10 @@ from hindmost.analysis.readers.history import (
     NightlySeries,
     SeriesName,
 )
+from hindmost.analysis.readers.provenance import commits_text
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import StandardError
+from hindmost.analysis.readers.text_files import as_fraction, plain_unit, smaller_is_better
 from hindmost.analysis.readers.timers import find_parents, is_label
-from hindmost.analysis.readers.units import plain_unit, smaller_is_better
 from hindmost.errors import DataError, UsageError
 from hindmost.parsing import LARGEST, shown
 from hindmost.text import by_number, choose, counted

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from hindmost.analysis.readers.experiment import Experiment
+from hindmost.analysis.readers.experiment import Experiment, ExperimentGathering
 from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFormat
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
-from hindmost.analysis.readers.path_names import machine_of
+from hindmost.analysis.readers.provenance import machine_of
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of

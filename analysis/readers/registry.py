@@ -8,18 +8,14 @@ from hindmost.analysis.readers.format import (
     HistoryFormat,
     RankFormat,
 )
-from hindmost.analysis.readers.formats.asv import ASV
 from hindmost.analysis.readers.formats.benchmark_tools import (
+    ASV,
     GITHUB_ACTION_BENCHMARK,
     GOOGLE_BENCHMARK,
     HYPERFINE,
     PYTEST_BENCHMARK,
 )
-from hindmost.analysis.readers.formats.caliper import CALIPER, CALIPER_RANKS
-from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
-from hindmost.analysis.readers.formats.csv_history import CSV_HISTORY
-from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
-from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
+from hindmost.analysis.readers.formats.csv_tables import CSV_EXPERIMENT, CSV_HISTORY, CSV_RANKS
 from hindmost.analysis.readers.formats.extrap import (
     EXTRAP_JSON,
     EXTRAP_JSON_LINES,
@@ -27,12 +23,12 @@ from hindmost.analysis.readers.formats.extrap import (
     EXTRAP_TEXT,
 )
 from hindmost.analysis.readers.formats.network_benchmarks import IMB, OSU
-from hindmost.analysis.readers.formats.nightly import NIGHTLY
 from hindmost.analysis.readers.formats.petsc_log import (
     PETSC_LOG,
     PETSC_LOG_HISTORY,
     PETSC_LOG_RANKS,
 )
+from hindmost.analysis.readers.formats.profiles import CALIPER, CALIPER_RANKS, CUBE, CUBE_RANKS, TAU
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.site_benchmarks import (
@@ -41,8 +37,7 @@ from hindmost.analysis.readers.formats.site_benchmarks import (
     REFRAME_REPORT,
     TALP,
 )
-from hindmost.analysis.readers.formats.tau import TAU
-from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
+from hindmost.analysis.readers.formats.test_results import NIGHTLY, TEST_RESULTS
 from hindmost.analysis.readers.formats.unit_benchmarks import CATCH2, CRITERION, GO, JMH
 from hindmost.registry import Registry
 

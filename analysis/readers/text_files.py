@@ -1,11 +1,24 @@
-"""Contents of files: the head that shows the format, and text whose faults have a line."""
+"""Contents of text files: lines whose faults have a number, and tables with a header.
+
+Tables are CSV, also with semicolons or tabs. Numbers have a decimal point or comma: what a file
+shows decides for all its numbers. ``0,160`` can only be a fraction, and ``1,234.5`` only a number
+above a thousand. ``12,132`` may be either; it is read like the other numbers of its file, and where
+these do not show it, `gather_history` decides by the other nights of the series.
+
+"""
 
 from __future__ import annotations
 
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.errors import DataError
 from hindmost.files import open_regular, read_bytes
+from hindmost.parsing import plain_number
 
 HEAD_BYTES = 1 << 16
 
@@ -64,3 +77,349 @@ def first_line(head: bytes) -> str:
         if line.strip() and not line.lstrip().startswith("#"):
             return line.strip()
     return ""
+
+
+IN_SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+}
+"""Units of time, as tools write them."""
+
+_OTHER_UNIT = re.compile(
+    r"%|percent|[kmgtp]?i?(?:b|bit|byte|flop|op|hz|j|w|pa|m|g)s?|k?wh|joules?|watts?|celsius|°?c|k|v|a"
+    r"|counts?|calls?|messages?|iterations?|(?:degrees of freedom|dofs?|cells?|elements?|points?)",
+    re.IGNORECASE,
+)
+"""Units of other quantities, without what they are divided by."""
+
+_RATE = re.compile(
+    r"per[\s-]?(?:s|sec|second|min|minute|hour|day)\b|/\s?(?:s|sec|second|minute|hour|hr|day)\b"
+    r"|/\s?(?:min|h|d)\]"  # in a unit; in a name it may be the end of a call path
+    r"|throughput|bandwidth|flops|speed-?up|\bspeed\b|\bfps\b|\b[kmg]?hz\b|efficiency"
+    r"|\b(?:[kmgt]?dofs?|mlups?|ops|iops|[tqr]ps|[kmgt]?teps|sypd|score|fom|figure of merit)\b"
+    r"|\bhit[\s-]?(?:rate|ratio)\b",
+    re.IGNORECASE,
+)
+"""Names and units of metrics that should be large."""
+_TIME_PER = re.compile(
+    r"\b(?:s|sec|seconds?|ms|min|minutes?|h|hours?|time)\s?(?:/|\bper\b)", re.IGNORECASE
+)
+"""Times of one unit of work, such as ``s/day``: they should be small, unlike ``ns/day``."""
+
+
+def unit_of(text: str | None) -> str:
+    """Write a unit as experiments do: ``s`` for all names of the second."""
+    text = (text or "").strip()
+    return "s" if IN_SECONDS.get(text.lower()) == 1.0 else text
+
+
+def is_unit(text: str) -> bool:
+    """Tell whether a text is a unit, as opposed to another remark in parentheses.
+
+    ``s``, ``MB/s``, ``GFLOP/s`` and ``bytes`` are; ``mean`` and ``rank 0`` are not.
+    """
+    parts = [part.strip() for part in re.split(r"/|\bper\b|\*", text)]
+    return all(
+        part.lower() in IN_SECONDS or _OTHER_UNIT.fullmatch(part) is not None for part in parts
+    )
+
+
+def plain_unit(text: str) -> tuple[str, float]:
+    """Return the unit of a series, and the factor for values in the file's unit.
+
+    Every time becomes seconds, so that a benchmark whose unit is changed from one night to the next
+    stays one series.
+    """
+    text = text.strip()
+    factor = IN_SECONDS.get(text.lower())
+    return ("s", factor) if factor is not None else (text, 1.0)
+
+
+def smaller_is_better(timer: str, unit: str) -> bool:
+    """Tell from name and unit whether a metric should be small (times) or large (rates)."""
+    if unit == "s":
+        return True
+    name = f"{timer} [{unit}]".replace("_", " ")
+    return _TIME_PER.search(name) is not None or _RATE.search(name) is None
+
+
+COMMA, POINT = ",", "."
+_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?")
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:([.,])\d{3})(?:\1\d{3})*")
+"""A whole number with a mark before every three digits."""
+_SPACED = re.compile(r"[-+]?\d{1,3}(?:[\s'’]\d{3})+(?:[.,]\d*)?")
+"""A number with a space or an apostrophe before every three digits."""
+
+
+def decimal_mark(texts: Iterable[str]) -> str | None:
+    """Return the decimal mark that all numbers among some texts agree on; None if none shows it."""
+    marks = {mark for text in texts if (mark := _shown_by(_closed(text))) is not None}
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _closed(text: str) -> str:
+    """Return a text without spaces around it, and without those before thousands."""
+    text = text.strip()
+    return re.sub(r"[\s'’]", "", text) if _SPACED.fullmatch(text) else text
+
+
+def _shown_by(text: str) -> str | None:
+    """Return the decimal mark that a number shows; None if both are possible, or none."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    last = max(COMMA, POINT, key=text.rfind)
+    other = COMMA if last == POINT else POINT
+    if text.rfind(last) < 0:
+        return None
+    grouped = _GROUPED.fullmatch(text)
+    if text.count(last) > 1:
+        return other if grouped else None
+    if other in text:
+        return last if _GROUPED.fullmatch(text.rpartition(last)[0]) else None
+    return None if grouped else last
+
+
+def number_in(text: str, mark: str | None) -> float | None:
+    """Return the number that a text is; None if it is none, or if its comma may mean either.
+
+    Parameters
+    ----------
+    mark : str or None
+        The decimal mark of the file; None if it is unknown: a single point is decimal then.
+    """
+    text = _closed(text)
+    shown = _shown_by(text) or mark
+    if shown is None and COMMA in text:
+        return None
+    decimal = shown or POINT
+    grouping = COMMA if decimal == POINT else POINT
+    whole, mark, fraction = text.partition(decimal)
+    if grouping in text:
+        if not _GROUPED.fullmatch(whole):
+            return None
+        whole = whole.replace(grouping, "")
+    try:
+        return plain_number(f"{whole}{POINT if mark else ''}{fraction}")
+    except ValueError:
+        return None
+
+
+def as_fraction(text: str) -> float | None:
+    """Return the number of a text whose comma may mean either, read as a decimal comma."""
+    plain = text.strip()
+    grouped = _GROUPED.fullmatch(plain)
+    is_either = grouped is not None and grouped[1] == COMMA and plain.count(COMMA) == 1
+    return plain_number(plain.replace(COMMA, POINT)) if is_either else None
+
+
+_UNIT = re.compile(r"^(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))$")
+
+_LIKE_NUMBER = re.compile(r"^[-+]?[.,]?\d[\d.,]*(?:[eE][-+]?\d+)?$|^(?:nan|[-+]?inf)$", re.I)
+
+RANK, HOST, REPETITION = "rank", "host", "repetition"
+ROLES = {
+    RANK: ("rank", "rank id", "process", "proc", "process rank", "pe", "task", "task id"),
+    HOST: ("host", "hostname", "host name", "node", "nodename", "node name", "machine"),
+    REPETITION: ("repetition", "rep", "repeat", "replicate", "trial", "run", "sample"),
+    "identifier": (
+        "id",
+        "index",
+        "seed",
+        "timestamp",
+        "date",
+        "pid",
+        "tid",
+        "job",
+        "jobid",
+        "commit",
+    ),
+    "place": ("core", "cpu", "socket", "slot", "thread"),
+}
+"""Columns that are no measurement, by their usual names: ``MPI Rank``, ``rank_id``, ``host``."""
+
+Row = tuple[int, list[str]]
+"""The number of a row's last line, and its fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """A table with a header.
+
+    Attributes
+    ----------
+    path : Path
+    line : int
+        Of the header.
+    header : list of str
+    rows : list of Row
+        As long as the header.
+    decimal : str or None
+        The decimal mark of numbers, a point or a comma; None if no number shows it.
+    """
+
+    path: Path
+    line: int
+    header: list[str]
+    rows: list[Row]
+    decimal: str | None
+
+    def number(self, field: str) -> float | None:
+        """Return the number in a field, None of other text."""
+        return number_in(field, self.decimal)
+
+    def is_text(self, column: int) -> bool:
+        """Tell whether a column has texts, and nothing that looks like a number."""
+        fields = [row[column] for _, row in self.rows if row[column]]
+        return bool(fields) and not any(_LIKE_NUMBER.match(field) for field in fields)
+
+
+def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) -> TextTable:
+    """Read a table.
+
+    Parameters
+    ----------
+    should_be : str
+        How a table of this sort looks, for the message.
+    remarks : Remarks or None
+        Rows that are shorter or longer than the header are left out with a remark, if there are
+        remarks; otherwise they are refused.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, a line is not a row, or no row is below the header.
+    """
+    text = "\n".join(with_header(split_lines(read_text(path))))
+    separator = separator_of(first_line(text[: 1 << 16].encode())) or ","
+    rows = list(numbered_rows(text, separator, path))
+    if len(rows) < 2:
+        raise DataError(f"{path} has no rows below its header; {should_be}.")
+    (line, header), *rows = rows
+    for number, fields in rows:
+        if len(fields) != len(header):
+            fault = (
+                f"{path}, line {number}: {len(fields)} fields where the header has {len(header)}"
+            )
+            if remarks is None:
+                raise DataError(f"{fault}; {should_be}.")
+            remarks.add("rows whose length differs from the header", f"{fault}; left out.")
+    rows = [row for row in rows if len(row[1]) == len(header)]
+    decimal = decimal_of([field for _, fields in rows for field in fields], separator)
+    return TextTable(path=path, line=line, header=header, rows=rows, decimal=decimal)
+
+
+def with_header(lines: list[str]) -> list[str]:
+    """Return the lines of a table with its header, if that is a comment, as one of them.
+
+    Some programs write ``# ranks, time`` above rows of numbers.
+    """
+    bare = [line.lstrip() for line in lines]
+    first = next((at for at, line in enumerate(bare) if line and not line.startswith("#")), 0)
+    separator = separator_of(bare[first]) if first else None
+    if separator is None:
+        return lines
+    header = split_row(bare[first - 1].lstrip("# "), separator)
+    row = split_row(bare[first], separator)
+    if (
+        len(header) != len(row)
+        or not all(map(_LIKE_NUMBER.match, row))
+        or any(map(_LIKE_NUMBER.match, header))
+    ):
+        return lines
+    return [*lines[: first - 1], bare[first - 1].lstrip("# "), *lines[first:]]
+
+
+def decimal_of(fields: list[str], separator: str) -> str | None:
+    """Return the decimal mark of a table: what its numbers show, else that of its separator.
+
+    Semicolons separate fields where commas are decimal.
+    """
+    if not any(COMMA in field for field in fields):
+        return None
+    shown = decimal_mark(fields)
+    if shown is None and separator == ";" and not any(POINT in field for field in fields):
+        return COMMA
+    return shown
+
+
+def separator_of(line: str) -> str | None:
+    """Return the separator of a header: a tab, a semicolon or a comma."""
+    return next((each for each in ("\t", ";", ",") if each in line), None)
+
+
+def split_row(line: str, separator: str) -> list[str]:
+    """Return the fields of one line, none if it is not a row."""
+    try:
+        rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
+    except csv.Error:
+        return []
+    return [field.strip() for field in rows[0]] if rows else []
+
+
+def header_and_first_row(head: bytes) -> tuple[list[str], list[str] | None] | None:
+    """Return the header of a table and its first row, if there is one; None of another file.
+
+    Parameters
+    ----------
+    head : bytes
+        As returned by `head_of`.
+    """
+    if b"\0" in head:
+        return None
+    lines = with_header(split_lines(head.decode("utf-8-sig", errors="replace")))
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:2]
+    separator = separator_of(lines[0]) if lines else None
+    if separator is None or lines[0].lstrip().startswith(("{", "[")):
+        return None
+    return split_row(lines[0], separator), split_row(lines[1], separator) if lines[1:] else None
+
+
+def name_and_unit(field: str) -> tuple[str, str]:
+    """Return name and unit of a column, as of ``time [s]`` or ``time (s)``.
+
+    The unit may be empty. In brackets anything is a unit; in parentheses only what is one, since
+    ``time (mean)`` and ``time (max)`` are names.
+    """
+    match = _UNIT.match(field)
+    if match is None or not match[1] or (match[2] is None and not is_unit(match[3])):
+        return field, ""
+    return match[1], match[3] if match[2] is None else match[2]
+
+
+def role_of(name: str) -> str | None:
+    """Return the role of a column that is no measurement; None of all others."""
+    words = re.sub(r"[\s_.-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
+    plain = words.removeprefix("mpi ")
+    for role, names in ROLES.items():
+        if plain in names or plain.replace(" ", "") in names:
+            return role
+    return "identifier" if words.endswith(" id") else None
+
+
+def numbered_rows(text: str, separator: str, path: Path) -> Iterator[Row]:
+    """Yield the rows, each with the number of its last line, without blank lines and comments.
+
+    Raises
+    ------
+    DataError
+        A line is not a row.
+    """
+    number = 0
+
+    def numbered() -> Iterator[str]:
+        nonlocal number
+        for line in split_lines(text):
+            number += 1
+            if line.strip() and not line.lstrip().startswith("#"):
+                yield line + "\n"
+
+    rows = csv.reader(numbered(), delimiter=separator, skipinitialspace=True)
+    try:
+        for fields in rows:
+            yield number, [field.strip() for field in fields]
+    except csv.Error as error:
+        raise DataError(f"{path}, line {number}: not a row of a table ({error}).") from None

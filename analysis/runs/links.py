@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hindmost.analysis.runs.finding import SPOILS
-from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.analysis.runs.tallies import (
     clock_uncertainty,
+    edges_of_columns,
     exchanges_meet_in,
     first_bodies,
 )

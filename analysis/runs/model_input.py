@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import incomplete, reduced, why_not_alike
-from hindmost.analysis.runs.reduced_input import (
+from hindmost.analysis.runs.tallies import (
+    Block,
     all_ranks_of,
     bodies_s,
     edges_of_columns,
 )
-from hindmost.analysis.runs.tallies import Block
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.cycles import ADAPTIVE

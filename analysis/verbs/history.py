@@ -18,6 +18,7 @@ from hindmost.analysis.history.change_sentences import (
 )
 from hindmost.analysis.history.commit_ranges import LocalGit
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
@@ -27,7 +28,6 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import GATES, HistoryStudy, judge_history
@@ -221,7 +221,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if lost is not None:
         raise lost
     if arguments.metrics:
-        from hindmost.analysis.history.open_metrics import open_metrics
+        from hindmost.analysis.history.exports import open_metrics
 
         write_file(arguments.metrics, open_metrics(study))
     if arguments.report:
@@ -342,8 +342,7 @@ def deliver(
 
     With a state, a finding is mailed once and then in the digests; without news nothing is written.
     """
-    from hindmost.analysis.history.mail_message import compose, write
-    from hindmost.analysis.history.mail_plan import plan_mail
+    from hindmost.analysis.history.mail_message import compose, plan_mail, write
 
     plan = None if study.state is None else plan_mail(study, study.state.mailed, now)
     message = None
@@ -352,7 +351,7 @@ def deliver(
     else:
         warn(f"nothing new to mail; the next digest is due on {plan.next_digest}")
     if arguments.webhook:
-        from hindmost.analysis.history.webhook import webhook_text
+        from hindmost.analysis.history.exports import webhook_text
 
         told = groups if plan is None else plan.news
         write_file(arguments.webhook, "" if message is None else webhook_text(study, told))

@@ -1,36 +1,89 @@
-"""The data in a history page: deflated JSON of short numbers, and of all that is said of them."""
+"""The verdicts on a page: those of the study, and a badge for acknowledged changes.
+
+The data in a history page: deflated JSON of short numbers, and of all that is said of them.
+"""
 
 from __future__ import annotations
 
 import base64
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.commit_ranges import range_words, ranges_of
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.page.badges import (
-    BADGES,
-    address_of,
-    change_badge,
-    factor_words,
-    series_badge,
-)
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import timer_name
-from hindmost.analysis.readers.commits import commits_text, short_commit
+from hindmost.analysis.readers.history import SeriesName
+from hindmost.analysis.readers.provenance import commits_text, short_commit
 from hindmost.analysis.show.html_charts import rounded
+from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint, Jump, Regime, Trend
-from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
+from hindmost.models.changepoint.changes import Finding, more_and_less
+from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, UNKNOWN, WARN
 from hindmost.printable import page_json
 from hindmost.records import to_document
-from hindmost.text import counted, p_words, percent, quantity, signed_percent
+from hindmost.text import counted, factor, p_words, percent, quantity, signed_percent
+
+SECTIONS = "history/page/sections.html"
+KNOWN = "known"
+BADGES = (FAIL, WARN, OPEN, KNOWN, PASS, UNKNOWN)
+"""The worst first."""
+MEANINGS: Mapping[str, str] = {
+    FAIL: "a confirmed change for the worse",
+    WARN: "a change for the worse that is seen, not confirmed; a drift, a failed run, or silence",
+    OPEN: "an older change for the worse that is still there, not acknowledged",
+    KNOWN: "an acknowledged change",
+    PASS: "no change, one for the better, or one that has recovered",
+    UNKNOWN: "too few nights to judge, or no result in the last days",
+}
+
+
+def change_badge(judged: JudgedSeries, change: Finding, since: float) -> str:
+    """Return the verdict on a change; one before a time that is still there is open."""
+    if judged.acknowledgement(change):
+        return KNOWN
+    return OPEN if change in judged.open_before(since) else judged.verdict_on(change)
+
+
+def series_badge(judged: JudgedSeries, since: float) -> str:
+    """Return the verdict on a series by its changes after a time (seconds since 1970, UTC)."""
+    verdict = judged.status(since)
+    if verdict == PASS and any(judged.acknowledgement(change) for change in judged.recent(since)):
+        return KNOWN
+    return verdict
+
+
+def address_of(name: SeriesName) -> str:
+    """Return the fragment of the page's address that selects a series, without ``#``."""
+    # As JavaScript's encodeURIComponent writes it.
+    return "/".join(quote(part, safe="!*'()") for part in (name.machine, name.case, name.timer))
+
+
+def factor_words(judged: JudgedSeries, before: float, after: float) -> str:
+    """Write a change as a factor: ``1.17x slower``, or ``larger`` if it is not a time."""
+    ratio = max(before, after) / min(before, after)
+    pair = more_and_less(judged.series.unit)
+    return f"{factor(ratio)}x {pair[0] if after > before else pair[1]}"
+
+
+def badge_html(badge: str) -> Markup:
+    """Return a verdict as a coloured badge."""
+    return rendered(SECTIONS, "badge", badge, MEANINGS[badge])
+
+
+def link_html(name: SeriesName, text: str) -> Markup:
+    """Return a link that selects a series on the page."""
+    return rendered(SECTIONS, "link", address_of(name), text)
+
 
 SECONDS_A_MINUTE = 60.0
 UNKNOWN_COMMITS = "unknown commits"

@@ -22,7 +22,7 @@ from hindmost.analysis.history.headline import (
     unseen_steps,
     verdict_words,
 )
-from hindmost.analysis.history.page.badges import SECTIONS, address_of, change_badge
+from hindmost.analysis.history.page.data import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, worse_noun
 from hindmost.analysis.runs.finding import MAX_SHOWN

@@ -60,14 +60,14 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
-from hindmost.analysis.readers.gather_experiment import (
+from hindmost.analysis.readers.experiment import (
     DEFAULT,
     ROOT,
     ExperimentGathering,
     Key,
     Point,
 )
+from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.json_values import (
     JsonObject,
     expect,

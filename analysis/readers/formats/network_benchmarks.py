@@ -26,12 +26,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.formats.benchmark_tools import has
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
-from hindmost.analysis.readers.path_names import parameters_in
-from hindmost.analysis.readers.text_files import read_text, split_lines
-from hindmost.analysis.readers.text_tables import name_and_unit
+from hindmost.analysis.readers.provenance import parameters_in
+from hindmost.analysis.readers.text_files import name_and_unit, read_text, split_lines
 from hindmost.errors import DataError
 from hindmost.parsing import plain_number
 

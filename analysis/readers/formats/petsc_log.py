@@ -22,16 +22,18 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.readers.dates import without_date
-from hindmost.analysis.readers.declared import Layout, Record, Value
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.format import (
     OVER_RANKS,
     ExperimentFormat,
     ExperimentRequest,
+    Layout,
     RankColumns,
     RankFormat,
+    Record,
+    Value,
 )
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.provenance import without_date
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError

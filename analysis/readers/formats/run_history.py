@@ -23,23 +23,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
-from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT, recognises
+from hindmost.analysis.readers.format import (
+    NORMAL_QUARTILES,
+    OF_A_MEDIAN,
+    HistoryEntry,
+    HistoryFormat,
+    Session,
+    StandardError,
+)
+from hindmost.analysis.readers.formats.run_experiment import (
+    RUN_EXPERIMENT,
+    iteration_times,
+    kept_only,
+    measure,
+    recognises,
+)
 from hindmost.analysis.readers.history import Circumstances, StretchTimers
+from hindmost.analysis.readers.provenance import seconds_since_1970
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
-from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
-from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import (
     OF_MACHINE,
     STRUCTURE,
+    Group,
     configuration,
     name_of,
 )
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.groups import Group
-from hindmost.analysis.runs.read import incomplete
+from hindmost.analysis.runs.read import cached, incomplete
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import mpi_name
 from hindmost.harness.runfile.contexts import CodePlace

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.readers.declared import Layout, Record, Value, first
+from hindmost.analysis.readers.format import Layout, Record, Value, first
 from hindmost.analysis.readers.formats.benchmark_tools import has
 from hindmost.analysis.readers.json_values import entries_of, expect, inner, read_object
 from hindmost.analysis.readers.remarks import Remarks

@@ -25,13 +25,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.readers.declared import Layout, Record, Value, first
+from hindmost.analysis.readers.format import Layout, Record, StandardError, Value, first
 from hindmost.analysis.readers.formats.benchmark_tools import has
 from hindmost.analysis.readers.formats.site_benchmarks import number
 from hindmost.analysis.readers.formats.test_results import read_xml
 from hindmost.analysis.readers.json_values import expect, inner, load
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.analysis.readers.text_files import read_text, split_lines
 from hindmost.errors import DataError
 

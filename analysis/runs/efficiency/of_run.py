@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import counts_cells
+from hindmost.analysis.runs.read import cached, is_cached
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import profiles_of, total_of

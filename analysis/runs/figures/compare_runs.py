@@ -13,7 +13,9 @@ from hindmost.analysis.runs.configuration import (
     OF_THE_SOLVER,
     OWN_SOLVER,
     STRUCTURE,
+    Group,
     configuration,
+    group_runs,
     part_words,
 )
 from hindmost.analysis.runs.configuration import apart as parts_apart
@@ -25,7 +27,6 @@ from hindmost.analysis.runs.figures.distributions import (
 )
 from hindmost.analysis.runs.figures.one_run import fitted_bodies
 from hindmost.analysis.runs.figures.run_figure import Figure
-from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.over_ranks import RESULTS, identifying, size_of
 from hindmost.analysis.show.chart import Chart
