@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.history.ratio_history import FEWEST, RatioHistory, pair_series, ratio_history
 from hindmost.analysis.history.terms import direction_word
-from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
+from hindmost.analysis.readers.history import History, NightlySeries, SeriesName, joined
 from hindmost.errors import DataError
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.inference import (
@@ -493,33 +492,4 @@ def with_cases(history: History, cases: Mapping[str, str]) -> History:
     for series in history.series:
         name = replace(series.name, case=cases[series.name.case])
         found.setdefault(name, []).append(replace(series, name=name))
-    return replace(history, series=tuple(joined(each) for each in found.values()))
-
-
-def joined(series: Sequence[NightlySeries]) -> NightlySeries:
-    """Return several series as one, in the order of time."""
-    first = series[0]
-    if len(series) == 1:
-        return first
-    order = np.argsort(np.concatenate([each.times for each in series]), kind="stable")
-
-    def in_order(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
-        filled = [
-            np.full(each.times.size, np.nan) if part is None else part
-            for each, part in zip(series, parts, strict=True)
-        ]
-        return np.asarray(np.concatenate(filled)[order])
-
-    commits = [text for each in series for text in each.commits]
-    parts = [part for each in series for part in each.commit_parts]
-    known = any(each.spread is not None for each in series)
-    return replace(
-        first,
-        times=in_order([each.times for each in series]),
-        values=in_order([each.values for each in series]),
-        commits=tuple(commits[place] for place in order),
-        commit_parts=tuple(parts[place] for place in order),
-        spread=in_order([each.spread for each in series]) if known else None,
-        freedom=in_order([each.freedom for each in series]) if known else None,
-        work=frozenset().union(*(each.work for each in series)),
-    )
+    return replace(history, series=tuple(joined(parts, parts[0]) for parts in found.values()))

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, days_of, next_due
 from hindmost.analysis.readers.history import (
-    NOT_KNOWN,
     Circumstances,
     FailedRun,
     History,
     NightlySeries,
     SeriesName,
     Time,
+    joined,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
@@ -268,7 +268,7 @@ class HistoryState:
         for given in history.series:
             if given.name in series:
                 before = series[given.name]
-                series[given.name] = replace(before, series=merge(before.series, given, now))
+                series[given.name] = replace(before, series=merged(before.series, given, now))
             else:
                 series[given.name] = KeptSeries(series=given)
         later = successors([each.series for each in series.values()])
@@ -281,7 +281,12 @@ class HistoryState:
             there = replace(name, machine=machine, case=case)
             before = series.pop(name)
             if there in series:
-                series[there] = joined(before, series[there])
+                after = series[there]
+                series[there] = KeptSeries(
+                    series=joined([before.series, after.series], after.series),
+                    verdicts=(*before.verdicts, *after.verdicts),
+                    log=(*before.log, *after.log),
+                )
             else:
                 series[there] = replace(before, series=replace(before.series, name=there))
         failed = [
@@ -402,83 +407,16 @@ def was_confirmed(kept: KeptSeries, found: Detection, change: int) -> bool:
     return before is not None and kept.verdicts[before].confirmed
 
 
-def joined(before: KeptSeries, now: KeptSeries) -> KeptSeries:
-    """Return a series with the nights, the verdicts and the log of the one that it succeeds."""
-    series = joined_nights([before.series, now.series], now.series)
-    order = np.argsort(series.times, kind="stable").tolist()
-    known = series.circumstances
-    return KeptSeries(
-        series=replace(
-            series,
-            times=frozen(series.times[order]),
-            values=frozen(series.values[order]),
-            commits=tuple(series.commits[at] for at in order),
-            commit_parts=tuple(series.commit_parts[at] for at in order),
-            circumstances=tuple(known[at] for at in order) if known else (),
-        ),
-        verdicts=(*before.verdicts, *now.verdicts),
-        log=(*before.log, *now.log),
-    )
-
-
-def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> NightlySeries:
+def merged(kept: NightlySeries, given: NightlySeries, now: float) -> NightlySeries:
     """Return a series with the nights of files, and those of the state before and after them.
 
     Nights that are dated after ``now`` replace only such nights: a wrong date deletes nothing.
     """
-    old, new = (
-        int(kept.times.searchsorted(now, "right")),
-        int(given.times.searchsorted(now, "right")),
-    )
-    parts = [
-        *around(nights_of(kept, 0, old), nights_of(given, 0, new)),
-        *around(nights_of(kept, old), nights_of(given, new)),
-    ]
-    return joined_nights(parts, given)
-
-
-def joined_nights(parts: Sequence[NightlySeries], given: NightlySeries) -> NightlySeries:
-    """Return a series with the nights of several, in their order."""
-    known = any(part.circumstances for part in parts)
-    return replace(
-        given,
-        times=frozen(np.concatenate([part.times for part in parts])),
-        values=frozen(np.concatenate([part.values for part in parts])),
-        commits=tuple(text for part in parts for text in part.commits),
-        commit_parts=tuple(commits for part in parts for commits in part.commit_parts),
-        spread=None,
-        freedom=None,
-        circumstances=tuple(
-            circumstance
-            for one in parts
-            for circumstance in (one.circumstances or [NOT_KNOWN] * len(one.times))
-            if known
-        ),
-    )
-
-
-def around(kept: NightlySeries, given: NightlySeries) -> list[NightlySeries]:
-    """Return the nights given, between those kept before the first and after the last of them."""
-    if not given.times.size:
-        return [kept]
-    first = int(kept.times.searchsorted(given.times[0]))
-    last = int(kept.times.searchsorted(given.times[-1], "right"))
-    return [nights_of(kept, 0, first), given, nights_of(kept, last)]
-
-
-def nights_of(series: NightlySeries, first: int, stop: int | None = None) -> NightlySeries:
-    """Return some observations of a series."""
-    return replace(
-        series,
-        times=series.times[first:stop],
-        values=series.values[first:stop],
-        commits=series.commits[first:stop],
-        commit_parts=series.commit_parts[first:stop],
-        circumstances=series.circumstances[first:stop],
-    )
-
-
-def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an array as read-only."""
-    array.flags.writeable = False
-    return array
+    parts = []
+    for later in (False, True):
+        old, new = (each.at(np.flatnonzero((each.times > now) == later)) for each in (kept, given))
+        if new.times.size:
+            outside = (old.times < new.times[0]) | (old.times > new.times[-1])
+            old = old.at(np.flatnonzero(outside))
+        parts += [old, new]
+    return joined(parts, given)

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-
 from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.state import HistoryState, KeptSeries, MailRecord, frozen
+from hindmost.analysis.history.state import HistoryState, KeptSeries, MailRecord
 from hindmost.analysis.readers.history import (
     Circumstances,
     FailedRun,
     NightlySeries,
     SeriesName,
+    frozen,
 )
 from hindmost.analysis.readers.provenance import commits_text
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
@@ -199,8 +198,8 @@ def kept_from(
             name=record.name,
             unit=record.unit,
             smaller_is_better=record.smaller_is_better,
-            times=frozen(np.array(record.times)),
-            values=frozen(np.array(record.values)),
+            times=frozen(record.times),
+            values=frozen(record.values),
             commits=commits,
             commit_parts=parts,
             spread=None,

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.readers.format import CaseResult, HistoryEntry, StandardError
 from hindmost.analysis.readers.history import (
@@ -20,6 +19,7 @@ from hindmost.analysis.readers.history import (
     History,
     NightlySeries,
     SeriesName,
+    frozen,
 )
 from hindmost.analysis.readers.provenance import commits_text
 from hindmost.analysis.readers.remarks import Remarks
@@ -266,8 +266,8 @@ class HistoryGathering:
         kept = list(first.values())
         if not kept:
             return None
-        times = _frozen([each.time for each in kept])
-        values = _frozen([each.value for each in kept])
+        times = frozen([each.time for each in kept])
+        values = frozen([each.value for each in kept])
         stated = any(each.has_unit for each in kept)
         if not stated and is_label(key[2], values, times):
             self.remarks.add(
@@ -276,9 +276,9 @@ class HistoryGathering:
                 "left out.",
             )
             return None
-        spread = _frozen([each.spread for each in kept])
+        spread = frozen([each.spread for each in kept])
         known = np.isfinite(spread)
-        freedom = _frozen([each.freedom for each in kept])
+        freedom = frozen([each.freedom for each in kept])
         return NightlySeries(
             name=name,
             unit=unit,
@@ -331,12 +331,6 @@ def select(
             failures = tuple(run for run in of_runs if getattr(run, word) in chosen)
     parents = find_parents({each.name.timer for each in series}, history.parents)
     return replace(history, series=series, failures=failures, parents=parents)
-
-
-def _frozen(numbers: list[float]) -> NDArray[np.float64]:
-    array = np.array(numbers, np.float64)
-    array.flags.writeable = False
-    return array
 
 
 def _choose(names: list[str], word: str, wanted: str, source: str) -> set[str]:
