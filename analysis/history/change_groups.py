@@ -12,9 +12,8 @@ from typing import Self
 
 from hindmost.analysis.history.causes import Cause, cause_of
 from hindmost.analysis.history.commit_ranges import link_to, range_words, ranges_of
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries, named, signed
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import named, signed
 from hindmost.analysis.readers.provenance import short_commit
 from hindmost.analysis.show.facts import Certainty, Fact
 from hindmost.models.changepoint import ChangePoint, Trend

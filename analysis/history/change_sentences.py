@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.history.change_groups import ChangeGroup, NightChange, open_before, weight
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.judged_series import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.analysis.show.phrases import Sentence, sentences
 from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.changes import WITHIN

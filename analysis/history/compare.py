@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from hindmost.analysis.history.judged_series import direction_word
 from hindmost.analysis.history.ratio_history import FEWEST, RatioHistory, pair_series, ratio_history
-from hindmost.analysis.history.terms import direction_word
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName, joined
 from hindmost.errors import DataError
 from hindmost.models.changepoint.changes import more_and_less

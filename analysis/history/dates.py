@@ -4,7 +4,6 @@ Labels are days in UTC, with the time where a day has several runs. Results most
 every night, or on weekdays. After a result on a Friday the next one is due when it mostly came
 after earlier Fridays, plus as much as it was late in the past. Results that come without such an
 order are due at no time; they are silent after the last days.
-
 """
 
 from __future__ import annotations

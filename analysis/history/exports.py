@@ -3,7 +3,6 @@
 Metrics are gauges without times of their own, so that Prometheus' node exporter takes them from a
 file ``NAME.prom``: the verdict, the level, the age of the newest result, the open changes, failed
 runs. The message is ``{"text": ...}``, as Slack and Mattermost take it.
-
 """
 
 from __future__ import annotations

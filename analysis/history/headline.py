@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
+from hindmost.analysis.history.judged_series import FEW, named, worse_noun
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import FEW, named, worse_noun
 from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN

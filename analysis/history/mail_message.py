@@ -36,7 +36,7 @@ from hindmost.analysis.history.headline import (
     silence_lines,
     verdict_words,
 )
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import MANY, JudgedSeries
 from hindmost.analysis.history.state import (
     CHANGE,
     DIGEST_DAYS,
@@ -49,7 +49,6 @@ from hindmost.analysis.history.state import (
     taken,
 )
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import MANY
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError

@@ -7,7 +7,6 @@ known by its night. It does
 - if only what a run does not choose differs (machine, line of the loop, number of iterations), the
   two have no day in common, and the older one comes in no order or misses the night;
 - if its input differs: only the latter.
-
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ records, one for each result of a case; what a file says once is in all of them.
 as JSON; ``session/host`` is ``host`` in ``session``. Time, machine and case may stand in one of
 several places, of which the first that is there counts. Without a time, the file is dated by its
 name (see `provenance.dated`), without a machine its folder names that.
-
 """
 
 from __future__ import annotations

@@ -161,12 +161,11 @@ def joined(parts: Sequence[NightlySeries], named: NightlySeries) -> NightlySerie
     def known(columns: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
         if all(column is None for column in columns):
             return None
-        return np.concatenate(
-            [
-                np.full(part.times.size, math.nan) if column is None else column
-                for part, column in zip(parts, columns, strict=True)
-            ]
-        )
+        filled = [
+            np.full(part.times.size, math.nan) if column is None else column
+            for part, column in zip(parts, columns, strict=True)
+        ]
+        return np.asarray(np.concatenate(filled))
 
     is_known = any(part.circumstances for part in parts)
     times = np.concatenate([part.times for part in parts])

@@ -2,7 +2,6 @@
 
 A date without an offset counts as UTC: such files seldom say where they were written, and a history
 depends only on the order of its nights.
-
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ Tables are CSV, also with semicolons or tabs. Numbers have a decimal point or co
 shows decides for all its numbers. ``0,160`` can only be a fraction, and ``1,234.5`` only a number
 above a thousand. ``12,132`` may be either; it is read like the other numbers of its file, and where
 these do not show it, `gather_history` decides by the other nights of the series.
-
 """
 
 from __future__ import annotations

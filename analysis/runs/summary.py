@@ -10,13 +10,12 @@ from datetime import datetime
 import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
-from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
+from hindmost.analysis.runs.cores import TAKEN, CoreWait, OtherThreads, core_wait, other_threads
 from hindmost.analysis.runs.cycles import AdaptiveRun, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import told_shares, why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.links import link_words, node_links
-from hindmost.analysis.runs.threads import OtherThreads, other_threads
 from hindmost.analysis.show.phrases import FactEntry
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError

@@ -28,10 +28,9 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import MANY, JudgedSeries, named
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import GATES, HistoryStudy, judge_history
-from hindmost.analysis.history.terms import MANY, named
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.commit_ranges import range_words, ranges_of
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries, timer_name
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import timer_name
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.readers.provenance import commits_text, short_commit
 from hindmost.analysis.show.html_charts import rounded

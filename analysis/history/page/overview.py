@@ -22,9 +22,9 @@ from hindmost.analysis.history.headline import (
     unseen_steps,
     verdict_words,
 )
+from hindmost.analysis.history.judged_series import named, worse_noun
 from hindmost.analysis.history.page.data import SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import named, worse_noun
 from hindmost.analysis.runs.finding import MAX_SHOWN
 from hindmost.analysis.show.facts import Link
 from hindmost.analysis.show.overview import Judgement

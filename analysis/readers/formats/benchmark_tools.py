@@ -560,3 +560,5 @@ ASV = HistoryFormat(
     read=_read_asv,
     companions=(BENCHMARKS, "machine.json"),
 )
+
+FORMATS = (PYTEST_BENCHMARK, GOOGLE_BENCHMARK, ASV, HYPERFINE, GITHUB_ACTION_BENCHMARK)

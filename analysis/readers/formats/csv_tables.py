@@ -511,3 +511,5 @@ CSV_RANKS = RankFormat(
     recognises=_recognises_ranks,
     read=_read_ranks,
 )
+
+FORMATS = (CSV_EXPERIMENT, CSV_HISTORY, CSV_RANKS)

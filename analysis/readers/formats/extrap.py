@@ -552,3 +552,5 @@ EXTRAP_SAVED = ExperimentFormat(
     recognises=recognises_saved,
     read=of_each(read_archive),
 )
+
+FORMATS = (EXTRAP_SAVED, EXTRAP_JSON_LINES, EXTRAP_JSON, EXTRAP_TEXT)

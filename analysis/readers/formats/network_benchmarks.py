@@ -122,3 +122,5 @@ IMB = ExperimentFormat(
     recognises=has(rb"(?m)^# Benchmarking \S+", rb"#bytes"),
     read=_read,
 )
+
+FORMATS = (OSU, IMB)

@@ -216,3 +216,5 @@ PETSC_LOG_HISTORY = Layout(
     time=("begun",),
     machine=("machine",),
 ).format
+
+FORMATS = (PETSC_LOG, PETSC_LOG_HISTORY, PETSC_LOG_RANKS)

@@ -507,3 +507,5 @@ TAU = RankFormat(
     recognises=_recognises_tau,
     read=read_tau,
 )
+
+FORMATS = (TAU, CALIPER_RANKS, CUBE_RANKS, CUBE, CALIPER)

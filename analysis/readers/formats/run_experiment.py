@@ -437,3 +437,5 @@ RUN_EXPERIMENT = ExperimentFormat(
     recognises=recognises,
     read=_read,
 )
+
+FORMATS = (RUN_EXPERIMENT,)

@@ -292,3 +292,5 @@ RUN_HISTORY = HistoryFormat(
     recognises=recognises,
     read=_read,
 )
+
+FORMATS = (RUN_HISTORY,)

@@ -252,3 +252,5 @@ RAMBLE = Layout(
         "" if each.get("RAMBLE_STATUS") == SUCCESS else str(each.get("RAMBLE_STATUS"))
     ),
 ).format
+
+FORMATS = (REFRAME_LOG, REFRAME_REPORT, TALP, RAMBLE)

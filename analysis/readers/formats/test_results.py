@@ -353,3 +353,5 @@ NIGHTLY = HistoryFormat(
     read=_read_nights,
     companions=("config.json",),
 )
+
+FORMATS = (TEST_RESULTS, NIGHTLY)

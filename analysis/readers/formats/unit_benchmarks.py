@@ -216,3 +216,5 @@ CATCH2 = Layout(
     values=of_catch,
     failure=lambda record: str(record["failed"]),
 ).format
+
+FORMATS = (CRITERION, GO, JMH, CATCH2)

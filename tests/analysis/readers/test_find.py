@@ -20,8 +20,13 @@ from tests.analysis.readers.history_files import (
 )
 
 from hindmost.analysis.readers.formats.csv_tables import EXPERIMENT_ROLES
-from hindmost.analysis.readers.read import read_experiment, read_history, recognise
-from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
+from hindmost.analysis.readers.read import (
+    EXPERIMENT_FORMATS,
+    HISTORY_FORMATS,
+    read_experiment,
+    read_history,
+    recognise,
+)
 from hindmost.errors import DataError, UsageError
 
 
