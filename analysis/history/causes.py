@@ -117,10 +117,8 @@ class Sides:
         )
         self.before, self.after = before[-NIGHTS:], after[:NIGHTS]
         self.times = series.times
-        name = series.name
-        self.timers = {
-            each.series.name.timer: each.series for each in study.of_case((name.machine, name.case))
-        }
+        alike = study.of_case(series.name.place)
+        self.timers = {each.series.name.timer: each.series for each in alike}
         known = series.circumstances
         self.old, self.new = (
             [known[at] for at in places] if known else [] for places in (self.before, self.after)

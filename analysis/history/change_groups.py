@@ -152,28 +152,28 @@ def full_commits(finding: NightChange) -> str:
     return range_words(ranges_of(finding.judged, finding.change))
 
 
+def changes_open_before(study: HistoryStudy) -> list[NightChange]:
+    """Return the changes before the last days that are still open."""
+    return [
+        NightChange.of(study, judged, change)
+        for judged in study.judged
+        for change in judged.open_before(study.since)
+    ]
+
+
 def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
     """Group the changes and drifts of the last days, the newest first; see `grouped`."""
-    return grouped(
-        study,
-        [
-            NightChange.of(study, judged, change)
-            for judged in study.judged
-            for change in judged.recent(study.since)
-        ],
-    )
+    recent = [
+        NightChange.of(study, judged, change)
+        for judged in study.judged
+        for change in judged.recent(study.since)
+    ]
+    return grouped(study, recent)
 
 
 def open_before(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
     """Group the changes before the last days that are still open, the newest first."""
-    return grouped(
-        study,
-        [
-            NightChange.of(study, judged, change)
-            for judged in study.judged
-            for change in judged.open_before(study.since)
-        ],
-    )
+    return grouped(study, changes_open_before(study))
 
 
 def grouped(study: HistoryStudy, findings: Sequence[NightChange]) -> tuple[ChangeGroup, ...]:
@@ -222,7 +222,7 @@ def with_commits(
 
 def case_of(finding: NightChange) -> tuple[str, str]:
     """Return the machine and the case."""
-    return finding.judged.series.name.machine, finding.judged.series.name.case
+    return finding.judged.series.name.place
 
 
 def span(finding: NightChange) -> float:

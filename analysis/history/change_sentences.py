@@ -150,7 +150,7 @@ def open_lines(study: HistoryStudy) -> Iterator[str]:
     opened = [each for each in study.judged for _ in each.open_before(study.since)]
     if not opened:
         return
-    cases = {(each.series.name.machine, each.series.name.case) for each in opened}
+    cases = {each.series.name.place for each in opened}
     noun = worse_noun({each.series.unit for each in opened})[len(opened) > 1]
     found = [finding for group in open_before(study) for finding in group.findings]
     found.sort(key=lambda each: -abs(math.log1p(each.change.effect)))

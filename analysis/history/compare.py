@@ -74,7 +74,7 @@ class ComparedSeries:
         """Machine, case and timer; where the two differ, both."""
         return [
             one if one == other else f"{one or '?'} | {other or '?'}"
-            for one, other in zip(key_of(self.first.name), key_of(self.second.name), strict=True)
+            for one, other in zip(self.first.name.parts, self.second.name.parts, strict=True)
         ]
 
     @property
@@ -253,11 +253,6 @@ def differ_in_work(first: NightlySeries, second: NightlySeries) -> bool:
 def outliers_of(history: RatioHistory) -> list[str]:
     """Return the labels of the pairs that the ratios leave out."""
     return [history.labels[place] for place in np.flatnonzero(~history.plain)]
-
-
-def key_of(name: SeriesName) -> tuple[str, str, str]:
-    """Return the parts of a name."""
-    return name.machine, name.case, name.timer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,18 @@ runs. The message is ``{"text": ...}``, as Slack and Mattermost take it.
 
 from __future__ import annotations
 
+import html
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hindmost.analysis.history.change_groups import ChangeGroup, NightChange
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    NightChange,
+    changes_open_before,
+)
 from hindmost.analysis.history.change_sentences import group_lines
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.headline import failure_line, headline, scope, silence_lines
@@ -134,11 +139,7 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "least_change_percent": 100.0 * study.least,
         "settings": default_settings(study.method),
         "false_discovery_rate": FALSE_SHARE,
-        "open": [
-            NightChange.of(study, each, found)
-            for each in judged
-            for found in each.open_before(since)
-        ],
+        "open": changes_open_before(study),
         "silent_cases": [
             SilentCase(*name, date_of(time)) for name, time in study.silent_cases().items()
         ],
@@ -158,33 +159,51 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
     }
 
 
-PREFIX = "hindmost_"
+METRICS = {
+    "status": "1 for the worst verdict on all.",
+    "verdict": "1 for the verdict on a series in the last days.",
+    "level": "Level of a series now, in its unit (label unit).",
+    "newest_timestamp_seconds": "Time of the newest result.",
+    "open_change_ratio": "Level after an open change over that before.",
+    "failed_runs": "Failed runs of a case in the last days.",
+    "silent": "1 for a case without a result that was due.",
+}
+"""Name to meaning, without the prefix of all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gauge:
-    """A family of metrics.
+def open_metrics(study: HistoryStudy) -> str:
+    """Return the text of the metrics; those without a sample are left out."""
+    samples: dict[str, list[str]] = {name: [] for name in METRICS}
 
-    Attributes
-    ----------
-    name, meaning : str
-    samples : list of (mapping, float)
-        Labels and value.
-    """
+    def put(metric: str, value: float, *name: str, **more: str) -> None:
+        labels = dict(zip(("machine", "case", "timer"), name, strict=False)) | more
+        inside = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+        samples[metric].append(f"hindmost_{metric}{{{inside}}} {value:.9g}")
 
-    name: str
-    meaning: str
-    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
-
-    def lines(self) -> Iterator[str]:
-        """Yield its lines."""
-        if not self.samples:
-            return
-        yield f"# TYPE {PREFIX}{self.name} gauge"
-        yield f"# HELP {PREFIX}{self.name} {self.meaning}"
-        for labels, value in self.samples:
-            inside = ",".join(f'{name}="{escaped(text)}"' for name, text in labels.items())
-            yield f"{PREFIX}{self.name}{{{inside}}} {value:.9g}"
+    status = study.status()
+    for verdict in VERDICTS:
+        put("status", verdict == status, verdict=verdict)
+    for judged in study.judged:
+        name, found = judged.series.name.parts, judged.detection
+        put("verdict", 1.0, *name, verdict=judged.status(study.since))
+        put("newest_timestamp_seconds", float(judged.series.times[-1]), *name)
+        if found.regimes and math.isfinite(found.level_now):
+            put("level", found.level_now, *name, unit=judged.series.unit)
+        for change in found.findings:
+            if judged.is_open(change):
+                date = judged.labels[change.last][:10]
+                put("open_change_ratio", 1.0 + change.effect, *name, date=date)
+    for case, count in study.failed_cases().items():
+        put("failed_runs", count, *case)
+    machines, cases = study.silent_machines(), study.silent_cases()
+    for case in study.results():
+        put("silent", case[0] in machines or case in cases, *case)
+    lines = []
+    for metric, meaning in METRICS.items():
+        if samples[metric]:
+            lines += [f"# TYPE hindmost_{metric} gauge", f"# HELP hindmost_{metric} {meaning}"]
+            lines += samples[metric]
+    return "\n".join([*lines, "# EOF", ""])
 
 
 def escaped(text: str) -> str:
@@ -192,45 +211,6 @@ def escaped(text: str) -> str:
     for sign, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", " ")):
         text = text.replace(sign, written)
     return text
-
-
-def open_metrics(study: HistoryStudy) -> str:
-    """Return the text."""
-    verdict = Gauge(name="verdict", meaning="1 for the verdict on a series in the last days.")
-    level = Gauge(name="level", meaning="Level of a series now, in its unit (label unit).")
-    newest = Gauge(name="newest_timestamp_seconds", meaning="Time of the newest result.")
-    change = Gauge(name="open_change_ratio", meaning="Level after an open change over that before.")
-    failed = Gauge(name="failed_runs", meaning="Failed runs of a case in the last days.")
-    silent = Gauge(name="silent", meaning="1 for a case without a result that was due.")
-    status = study.status()
-    whole = Gauge(name="status", meaning="1 for the worst verdict on all.")
-    whole.samples.extend([({"verdict": name}, float(name == status)) for name in VERDICTS])
-    for judged in study.judged:
-        name = judged.series.name
-        labels = {"machine": name.machine, "case": name.case, "timer": name.timer}
-        own = judged.status(study.since)
-        verdict.samples.append(({**labels, "verdict": own}, 1.0))
-        newest.samples.append((labels, float(judged.series.times[-1])))
-        if judged.detection.regimes and math.isfinite(judged.detection.level_now):
-            unit = {"unit": judged.series.unit}
-            level.samples.append(({**labels, **unit}, judged.detection.level_now))
-        for found in judged.detection.findings:
-            if judged.is_open(found):
-                date = {"date": judged.labels[found.last][:10]}
-                change.samples.append(({**labels, **date}, 1.0 + found.effect))
-    for (machine, case), count in study.failed_cases().items():
-        failed.samples.append(({"machine": machine, "case": case}, float(count)))
-    machines, cases = study.silent_machines(), study.silent_cases()
-    for machine, case in study.results():
-        missing = machine in machines or (machine, case) in cases
-        silent.samples.append(({"machine": machine, "case": case}, float(missing)))
-    return metrics_text([whole, verdict, level, newest, change, failed, silent])
-
-
-def metrics_text(gauges: Iterable[Gauge]) -> str:
-    """Return families of metrics as a text."""
-    lines = [line for gauge in gauges for line in gauge.lines()]
-    return "\n".join([*lines, "# EOF", ""])
 
 
 MAX_LINES, MAX_CHARACTERS = 20, 3500
@@ -248,7 +228,5 @@ def webhook_text(study: HistoryStudy, groups: Sequence[ChangeGroup]) -> str:
     if left := len(lines) - len(shown):
         shown.append(f"and {counted(left, 'more line')}")
     text = "\n".join([f"hindmost: {headline(study)}", scope(study), *shown])
-    # Slack reads these three as marks of its own.
-    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(sign, written)
-    return json.dumps({"text": text}) + "\n"
+    # Slack reads these signs as marks of its own.
+    return json.dumps({"text": html.escape(text, quote=False)}) + "\n"

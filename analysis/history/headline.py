@@ -136,7 +136,7 @@ def scope(study: HistoryStudy) -> str:
     machines = sorted({name.machine for name in names})
     if machines[:1] == [""]:  # nothing to say where no machine has a name
         machines = [*machines[1:], "the unnamed machine"] if machines[1:] else []
-    cases = {(name.machine, name.case) for name in names}
+    cases = {name.place for name in names}
     nights = {label[:10] for each in study.judged for label in each.labels}
     first = min(nights, default=date_of(study.until))
     return (

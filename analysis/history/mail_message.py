@@ -51,8 +51,8 @@ from hindmost.analysis.history.state import (
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
-from hindmost.errors import DataError, UsageError
-from hindmost.files import write_output
+from hindmost.errors import UsageError
+from hindmost.files import data_errors, write_output
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.detection import (
@@ -201,8 +201,7 @@ def failing(study: HistoryStudy) -> Iterator[tuple[SeriesName, float, float]]:
     """Yield the cases that failed, with the times of the first and the last run in a row."""
     results: dict[tuple[str, str], list[float]] = {}
     for each in study.judged:
-        name = each.series.name
-        results.setdefault((name.machine, name.case), []).extend(each.series.times.tolist())
+        results.setdefault(each.series.name.place, []).extend(each.series.times.tolist())
     of_case = attrgetter("machine", "case")
     dated = [run for run in study.history.failures if run.time <= study.until]
     for case, runs in groupby(sorted(dated, key=of_case), of_case):
@@ -421,7 +420,5 @@ def write(message: EmailMessage | None, path: Path | None) -> None:
     if path is None:
         write_bytes(data)
         return
-    try:
+    with data_errors(path, "written"):
         write_output(path, data)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error

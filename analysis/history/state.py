@@ -157,7 +157,7 @@ def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
     cases: dict[CaseName, Nights] = {}
     for each in series:
         if each.circumstances and each.circumstances[-1].question:
-            name = (each.name.machine, each.name.case)
+            name = each.name.place
             if name not in cases or len(cases[name].times) < len(each.times):
                 cases[name] = Nights(name=name, times=each.times, newest=each.circumstances[-1])
     found: dict[CaseName, CaseName] = {}
@@ -271,12 +271,12 @@ class HistoryState:
             else:
                 series[given.name] = KeptSeries(series=given)
         later = successors([each.series for each in series.values()])
-        cases = {(name.machine, name.case) for name in series}
+        cases = {name.place for name in series}
         for machine, case in cases:
             if case in (renamed or {}):
                 later[machine, case] = (machine, (renamed or {})[case])
-        for name in [name for name in series if (name.machine, name.case) in later]:
-            machine, case = later[name.machine, name.case]
+        for name in [name for name in series if name.place in later]:
+            machine, case = later[name.place]
             there = replace(name, machine=machine, case=case)
             before = series.pop(name)
             if there in series:

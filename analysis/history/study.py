@@ -153,8 +153,7 @@ class HistoryStudy:
         """Return when each case of a machine had a result, or failed after one."""
         times: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
         for each in self.judged:
-            name = each.series.name
-            times.setdefault((name.machine, name.case), []).append(each.series.times)
+            times.setdefault(each.series.name.place, []).append(each.series.times)
         for failure in self.history.failures:
             if (case := (failure.machine, failure.case)) in times:
                 times[case].append(np.array([failure.time]))
@@ -173,11 +172,7 @@ class HistoryStudy:
 
     def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
         """Return the series of a case of a machine."""
-        return [
-            each
-            for each in self.judged
-            if (each.series.name.machine, each.series.name.case) == case
-        ]
+        return [each for each in self.judged if each.series.name.place == case]
 
     def silent(self) -> tuple[JudgedSeries, ...]:
         """Return the series without a result in the last days."""
@@ -227,8 +222,7 @@ class HistoryStudy:
         """Return the worst verdict of every machine and case, as `status` does of all."""
         badges: dict[tuple[str, str], set[str]] = {case: {WARN} for case in self.failed_cases()}
         for each in self.judged:
-            name = each.series.name
-            badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
+            badges.setdefault(each.series.name.place, set()).add(each.status(self.since))
         return {case: worst(found) for case, found in badges.items()}
 
 
@@ -329,11 +323,9 @@ def judge_history(
     return replace(
         study,
         judged=tuple(
-            replace(
-                each, fell_silent=name.machine in machines or (name.machine, name.case) in cases
-            )
+            replace(each, fell_silent=place[0] in machines or place in cases)
             for each in study.judged
-            for name in [each.series.name]
+            for place in [each.series.name.place]
         ),
     )
 

@@ -34,9 +34,19 @@ class SeriesName:
     case: str
     timer: str
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Machine and case."""
+        return self.machine, self.case
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """All three."""
+        return self.machine, self.case, self.timer
+
     def __str__(self) -> str:
         """Write the name for a person."""
-        return ", ".join(part for part in (self.machine, self.case, self.timer) if part)
+        return ", ".join(filter(None, self.parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

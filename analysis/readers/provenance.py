@@ -15,6 +15,7 @@ from typing import Any
 
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.errors import DataError
+from hindmost.files import data_errors
 
 LAST_S = 7258118400.0
 """The year 2200, after which no date is right."""
@@ -211,10 +212,8 @@ def dated(path: Path, remarks: Remarks) -> float:
         "last modification, which a copy may have changed. Put the date into the name: "
         f"NAME-2021-01-24{path.suffix}.",
     )
-    try:
+    with data_errors(path, "read"):
         return path.stat().st_mtime
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
 def parameters_in(name: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.errors import DataError
-from hindmost.files import open_regular, read_bytes
+from hindmost.files import data_errors, open_regular, read_bytes
 from hindmost.parsing import plain_number
 
 HEAD_BYTES = 1 << 16
@@ -30,11 +30,8 @@ def head_of(path: Path) -> bytes:
     DataError
         The file cannot be read.
     """
-    try:
-        with open_regular(path) as file:
-            return file.read(HEAD_BYTES)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    with data_errors(path, "read"), open_regular(path) as file:
+        return file.read(HEAD_BYTES)
 
 
 def read_text(path: Path) -> str:
@@ -45,10 +42,8 @@ def read_text(path: Path) -> str:
     DataError
         It cannot be read, is empty, or is not UTF-8.
     """
-    try:
+    with data_errors(path, "read"):
         data = read_bytes(path)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

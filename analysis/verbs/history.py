@@ -35,8 +35,8 @@ from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
-from hindmost.errors import DataError, HindmostError, UsageError
-from hindmost.files import write_output
+from hindmost.errors import HindmostError, UsageError
+from hindmost.files import data_errors, write_output
 from hindmost.models.changepoint.detection import PASS, RECENT
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
@@ -222,7 +222,8 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.metrics:
         from hindmost.analysis.history.exports import open_metrics
 
-        write_file(arguments.metrics, open_metrics(study))
+        with data_errors(arguments.metrics, "written"):
+            write_output(arguments.metrics, open_metrics(study))
     if arguments.report:
         from hindmost.analysis.report.report import Contents, report_page
         from hindmost.analysis.show.html_renderer import write_page
@@ -353,26 +354,13 @@ def deliver(
         from hindmost.analysis.history.exports import webhook_text
 
         told = groups if plan is None else plan.news
-        write_file(arguments.webhook, "" if message is None else webhook_text(study, told))
+        with data_errors(arguments.webhook, "written"):
+            write_output(arguments.webhook, "" if message is None else webhook_text(study, told))
     if arguments.mail:
         write(message, None if arguments.mail == "-" else Path(arguments.mail))
     if plan is None or study.state is None:
         return study.state
     return replace(study.state, mailed=plan.record)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file that the user named.
-
-    Raises
-    ------
-    DataError
-        It cannot be written.
-    """
-    try:
-        write_output(path, text)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def check_options(arguments: argparse.Namespace) -> None:

@@ -64,7 +64,7 @@ def series_badge(judged: JudgedSeries, since: float) -> str:
 def address_of(name: SeriesName) -> str:
     """Return the fragment of the page's address that selects a series, without ``#``."""
     # As JavaScript's encodeURIComponent writes it.
-    return "/".join(quote(part, safe="!*'()") for part in (name.machine, name.case, name.timer))
+    return "/".join(quote(part, safe="!*'()") for part in name.parts)
 
 
 def factor_words(judged: JudgedSeries, before: float, after: float) -> str:
@@ -154,7 +154,7 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
             **to_document(judged.series.name),
             "calendar": calendars.number(judged),
             **series_data(judged, study.level, study.since),
-            "failed": failed.get((judged.series.name.machine, judged.series.name.case), []),
+            "failed": failed.get(judged.series.name.place, []),
         }
         for judged in study.judged
     ]

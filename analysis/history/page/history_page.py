@@ -43,9 +43,8 @@ def summary(study: HistoryStudy) -> list[Part]:
     """Return the verdicts by case, the worst first; the first screen has the headline."""
     cases: dict[tuple[str, str], Counter[str]] = {}
     for judged in study.judged:
-        name = judged.series.name
         badge = series_badge(judged, study.since)
-        cases.setdefault((name.machine, name.case), Counter())[badge] += 1
+        cases.setdefault(judged.series.name.place, Counter())[badge] += 1
     failed = study.failed_cases()
     for case in failed:
         cases.setdefault(case, Counter())
@@ -174,7 +173,7 @@ def change_rows(
     judged, change = finding.judged, finding.change
     name = judged.series.name
     timer = link_html(name, timer_name(name.timer))
-    case = " ".join(part for part in (name.machine, name.case) if part)
+    case = " ".join(filter(None, name.place))
     label = rendered(SECTIONS, "timer", timer, len(within), case)
     explained = [] if within else [state_words(finding)]
     if finding.cause is not None:

@@ -64,7 +64,7 @@ from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import decimal_mark, head_of, number_in
 from hindmost.analysis.readers.timers import unfold
 from hindmost.errors import DataError
-from hindmost.files import open_regular
+from hindmost.files import data_errors, open_regular
 
 TIMER = "time"
 SUITES = ("testsuites", "testsuite")
@@ -90,13 +90,11 @@ def read_xml(path: Path) -> Element:
     DataError
         The file cannot be read, or is not XML.
     """
-    try:
-        with open_regular(path) as file:
+    with data_errors(path, "read"), open_regular(path) as file:
+        try:
             root = parse(file).getroot()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ParseError, ValueError, LookupError) as error:
-        raise DataError(f"{path} is not well-formed XML: {error}. Write it again.") from error
+        except (ParseError, ValueError, LookupError) as error:
+            raise DataError(f"{path} is not well-formed XML: {error}. Write it again.") from error
     for each in root.iter():
         each.tag = each.tag.rpartition("}")[2]
     return root
