@@ -26,6 +26,7 @@ from hindmost.harness.attach.bodies import (
 )
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
+from hindmost.harness.attach.own_iterations import BETWEEN
 from hindmost.harness.attach.raw import EDGE, Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.raw_program import RawProgram, handed_over
@@ -224,6 +225,7 @@ class SectionGroup:
             calls=self._ranks[0].program.call_names,
             contexts=self._contexts,
             delimited=bool(self._about),
+            apart=BETWEEN in self._about.get("spec", {}),
         ).agreed()
 
     def polls_of(self, place: int) -> NDArray[np.int64]:
