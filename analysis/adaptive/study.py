@@ -34,8 +34,6 @@ SETTLED = 3
 
 MTBF_S = 600.0
 """Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""
-ASSUMED_SHARE = 0.005
-"""Assumed cost of a checkpoint as a share of the run, if the run wrote none."""
 RULES = {
     "Young, rounded down (the paper)": (young_s, True),
     "optimum, to the nearest cycle": (optimum_s, False),
@@ -106,7 +104,8 @@ def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.floa
     ]
     if rates:
         return float(np.median(rates)) * cells, False
-    return np.full(cells.size, ASSUMED_SHARE * float(run.seconds.sum())), True
+    # Without a checkpoint of the run, half a percent of it.
+    return np.full(cells.size, 0.005 * float(run.seconds.sum())), True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,8 +109,6 @@ def some_ranks(run: Run, work: bool) -> NDArray[np.float64]:
     return np.concatenate(blocks)
 
 
-RANKED = 10
-"""Families of laws that are given."""
 KIND = "fit"
 APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
 BELOW = "the bound lies below the measured time of the iterations"
@@ -378,7 +376,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
         run=run,
         models=tuple(map(FittedResult.of, fits.models)),
         refused=fits.refused,
-        laws=fits.laws[:RANKED],
+        laws=fits.laws[:10],
         tests=check_assumptions(run),
     )
 

@@ -72,8 +72,6 @@ def newest(history: History, now: float = math.inf) -> float:
 
 NIGHTS, FEWEST = 29, 6
 """The last nights of which the order is learnt, and the fewest that show one."""
-LATE_DAYS = 0.5
-"""A result that comes later than usual by more is a missing one and the next."""
 MISSING = 0.1
 """Share of the nights that may be missing in an order."""
 
@@ -98,7 +96,8 @@ def next_due(times: NDArray[np.float64]) -> float:
         for day in weekdays
     }
     delays = gaps - np.array([by_weekday[day] for day in weekdays[:-1]])
-    missing = delays > LATE_DAYS * SECONDS_A_DAY
+    # More than half a day late is a missing result, and the next.
+    missing = delays > 0.5 * SECONDS_A_DAY
     if missing.mean() > MISSING:
         return np.inf
     latest = max(float(delays[~missing].max()), 0.0)

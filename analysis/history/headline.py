@@ -16,13 +16,6 @@ from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
 from hindmost.printable import shell_word
 from hindmost.text import counted, first_of, plural, quantity, signed_percent
 
-SAME_LEVEL = 0.1
-"""Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
-NIGHTS_OF_LEVEL = 10
-"""The last ones of a case, which are its level then."""
-OLD_DAYS = 3.0
-"""A newest night older than this gets a warning."""
-
 
 def headline(study: HistoryStudy) -> str:
     """Return the verdict on a history in one line."""
@@ -162,7 +155,7 @@ def age_line(study: HistoryStudy, now: float) -> str:
             f"{study.last_days:.3g} days are counted back from {date_of(study.until)}."
         )
     days = (now - study.until) / SECONDS_A_DAY
-    if days > OLD_DAYS:
+    if days > 3.0:
         return (
             f"The newest result is {days:.0f} days old ({date_of(study.until)}); the last "
             f"{study.last_days:.3g} days are counted back from it."
@@ -225,10 +218,11 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
         if later[0] != case[0] or times.min() <= last or not old.keys() & new.keys():
             continue
         ratios = [
-            np.median(new[timer].values) / np.median(old[timer].values[-NIGHTS_OF_LEVEL:])
+            np.median(new[timer].values) / np.median(old[timer].values[-10:])
             for timer in old.keys() & new.keys()
         ]
-        if abs(math.log(float(np.median(ratios)))) < SAME_LEVEL:
+        # Within ten percent one may be the other.
+        if abs(math.log(float(np.median(ratios)))) < 0.1:
             return (
                 f"; perhaps renamed to {later[1]}: same level "
                 f"(--renamed {shell_word(f'{case[1]}={later[1]}')} makes them one)"

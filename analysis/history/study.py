@@ -43,8 +43,6 @@ from hindmost.models.changepoint.detection import (
 
 T = TypeVar("T")
 GATES = ("open", "confirmed", "new")
-GOES_ON_DAYS = 3.0
-"""Days after the newest night up to which another one is expected."""
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
 
@@ -137,7 +135,7 @@ class HistoryStudy:
     def silent_of(self, times: Mapping[T, NDArray[np.float64]]) -> dict[T, float]:
         """Return which of some moments of results and failed runs went silent, and their last."""
         # An old folder is read as it was then; the clock counts where the nights go on.
-        at = self.now if self.now - self.until < GOES_ON_DAYS * SECONDS_A_DAY else self.until
+        at = self.now if self.now - self.until < 3.0 * SECONDS_A_DAY else self.until
         given_up = self.since - SILENT_DAYS * SECONDS_A_DAY
         silent = {}
         for name, found in times.items():

@@ -32,9 +32,6 @@ from hindmost.text import by_number, choose, counted
 UNKNOWN = StandardError(math.nan)
 Key = tuple[str, str, str]
 """Machine, case and timer."""
-FEW_COMMAS = 5
-"""Values of a series with a comma before three digits that show it to be decimal: thousands would
-be above 1000 every night."""
 
 
 class _Commits(NamedTuple):
@@ -243,7 +240,7 @@ class HistoryGathering:
                 ]
             self.remarks.add(sort, f"{where} taken as fractions, near the other nights.")
             return observations
-        if len(either) >= FEW_COMMAS:
+        if len(either) >= 5:
             self.remarks.add(sort, f"{where} taken as fractions: thousands would always be whole.")
             return observations
         self.remarks.add(sort, f"{where} may be fractions or thousands; left out.")

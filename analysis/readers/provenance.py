@@ -111,9 +111,6 @@ _FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.IGNORECASE)
 UNKNOWN = ("", "unversioned", "unknown", "none", "null", "n/a", "-")
 """Texts that files write for an unknown commit."""
 
-SHORT = 12
-"""Digits of a commit for a person."""
-
 
 @lru_cache(maxsize=4096)
 def repository_in(key: str) -> str | None:
@@ -141,7 +138,7 @@ def commits_in(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def short_commit(text: str) -> str:
     """Shorten the full hashes in a text, as ``a1b2c3d4e5f6 with changes``; versions stay."""
-    return _FULL.sub(lambda found: found[0][:SHORT], text)
+    return _FULL.sub(lambda found: found[0][:12], text)
 
 
 def commits_text(parts: Mapping[str, str]) -> str:

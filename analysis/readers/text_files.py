@@ -19,8 +19,6 @@ from hindmost.errors import DataError
 from hindmost.files import data_errors, open_regular, read_bytes
 from hindmost.parsing import plain_number
 
-HEAD_BYTES = 1 << 16
-
 
 def head_of(path: Path) -> bytes:
     """Return the first bytes of a file.
@@ -31,7 +29,7 @@ def head_of(path: Path) -> bytes:
         The file cannot be read.
     """
     with data_errors(path, "read"), open_regular(path) as file:
-        return file.read(HEAD_BYTES)
+        return file.read(1 << 16)
 
 
 def read_text(path: Path) -> str:

@@ -34,8 +34,6 @@ from hindmost.text import counted, unit_for
 Replays = dict[tuple[str, str], list[Outcome]]
 """Replays of all runs of a solver without noise, by solver and law."""
 
-WHISKER = 0.004
-"""Half the width of the bar of an interval, over that of the chart."""
 WANTED = (
     "the figure needs runs of a solver and of its pipelined form, such as cg and pipecg, with "
     "--inject and several strengths of one law: hindmost study plan noise-sweep"
@@ -206,7 +204,7 @@ def gain_chart(points: Sequence[SweepPoint], kind: str, title: str) -> Chart:
     bands: list[Series] = []
     whiskers: list[Series] = []
     curves: list[Series] = []
-    width = WHISKER * max(point.noise_s for point in points if point.kind == kind) * 1e6
+    width = 0.004 * max(point.noise_s for point in points if point.kind == kind) * 1e6
     for pair in dict.fromkeys(point.pair for point in points if point.kind == kind):
         every = [point for point in points if point.pair == pair and point.kind in (kind, "")]
         x = np.array([each.noise_s * 1e6 for each in every])

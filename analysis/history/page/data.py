@@ -89,8 +89,6 @@ UNKNOWN_COMMITS = "unknown commits"
 SIGNS = {FAIL: "┃", WARN: "┇", OPEN: "╏", "known": "┆", PASS: "│"}
 """Of the lines of changes, in the legend."""
 DARKEST = 9
-MUCH_WORSE = 0.3
-"""Logarithm of the ratio from which on a night is as dark as can be."""
 GAP_DAYS, GAP_TIMES = 14.0, 5.0
 """Nothing was measured for so long, and for so many times the usual step."""
 
@@ -284,9 +282,8 @@ def how_much_worse(judged: JudgedSeries) -> NDArray[np.int64]:
     less = judged.series.smaller_is_better
     best = (np.minimum if less else np.maximum).accumulate(levels)
     worse = np.log(values / best) * (1.0 if less else -1.0)
-    darkness: NDArray[np.int64] = np.rint(DARKEST * np.clip(worse / MUCH_WORSE, 0.0, 1.0)).astype(
-        np.int64
-    )
+    # A night is as dark as can be from a ratio of 1.35 on.
+    darkness: NDArray[np.int64] = np.rint(DARKEST * np.clip(worse / 0.3, 0.0, 1.0)).astype(np.int64)
     return darkness
 
 

@@ -218,9 +218,6 @@ GOOGLE_BENCHMARK = HistoryFormat(
 
 # pytest-benchmark.
 
-FEW_ROUNDS = 10
-"""Rounds up to which their standard deviation is believed rather than their quartiles."""
-
 
 def commits_of_session(info: JsonObject) -> dict[str, str]:
     """Return the commit that a session of pytest measured."""
@@ -251,7 +248,8 @@ def of_rounds(stats: JsonObject) -> tuple[Any, StandardError]:
     if median is None:
         return value, StandardError(deviation / math.sqrt(rounds), freedom)
     between = number_in(stats, "iqr")
-    if between > 0 and (rounds > FEW_ROUNDS or math.isnan(deviation)):
+    # Of few rounds the deviation is believed rather than the quartiles.
+    if between > 0 and (rounds > 10 or math.isnan(deviation)):
         deviation = between / NORMAL_QUARTILES
         freedom = max(OF_QUARTILES * freedom, 1.0)
     return value, StandardError(error_of_median(deviation, rounds), freedom)
@@ -421,8 +419,6 @@ KINDS = {
 }
 """Timer and unit by how the name of a benchmark begins."""
 
-MAX_COMBINATIONS = 10_000
-"""Of parameters, of a benchmark that failed as a whole: no list of results says how many."""
 
 COMMIT_NAME = re.compile(r"[0-9a-f]{7,40}-.*\.json$")
 """Name of a file of results."""
@@ -498,7 +494,8 @@ def _benchmark(
     parameters = [_listed(each) for each in _listed(columns.get("params"))]
     combinations = math.prod(map(len, parameters))
     results = columns.get("result")
-    if results is None and combinations <= MAX_COMBINATIONS:
+    # No list says how many combinations a benchmark has that failed as a whole.
+    if results is None and combinations <= 10_000:
         results = [None] * combinations
     elif not isinstance(results, list):
         results = [results]

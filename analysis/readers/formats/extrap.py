@@ -439,8 +439,6 @@ MAX_UNPACKED = 1 << 28
 """Bytes of a member of an archive, unpacked."""
 NPY: Any = npy_format
 """Its functions have no types."""
-INDEX_HEAD = 24
-"""Bytes of an index before the places of arrays: a mark, and how many there are."""
 NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """Texts in place of numbers that JSON has not."""
 
@@ -471,7 +469,8 @@ def repetitions(archive: zipfile.ZipFile, place: Any, kept: dict[str, bytes]) ->
     for name in (f"values/{file}.indx", f"values/{file}.vals"):
         if name not in kept:
             kept[name] = unpacked(archive, name)
-    places = np.frombuffer(kept[f"values/{file}.indx"], "<u8", offset=INDEX_HEAD)
+    # Before the places stand a mark, and how many there are.
+    places = np.frombuffer(kept[f"values/{file}.indx"], "<u8", offset=24)
     stream = io.BytesIO(kept[f"values/{file}.vals"])
     stream.seek(int(places[number]))
     found = NPY.read_array(stream, allow_pickle=False)

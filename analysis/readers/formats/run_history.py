@@ -65,7 +65,6 @@ LONGEST, MEAN = ", longest rank", ", mean of ranks"
 DISTURBANCES = "work beyond the quickest iterations"
 """Names of timers; the work of a stretch has two, see `RunParts`."""
 BATCHES = 10
-FEWEST_IN_BATCH = 4
 OF_MACHINE_NOW = ("host", "cpu_model", "kernel", "governor", "clock_source", "smt_active")
 """Parts of the environment that say on what a run was."""
 
@@ -211,7 +210,7 @@ def _errors(run: Run) -> dict[str, StandardError]:
     totals: list[tuple[float, float]] = []
     for times in iteration_times(run):
         count = len(times)
-        if count < BATCHES * FEWEST_IN_BATCH:
+        if count < BATCHES * 4:
             return {}
         batches = np.array_split(times, BATCHES)
         low, median, high = np.quantile(times, (0.25, 0.5, 0.75), axis=0)

@@ -19,11 +19,7 @@ Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 FEWEST_BINS, BINS = 12, 80
 """Of a histogram: one for four values, within these."""
 POINTS = 400
-HEADROOM = 0.1
-"""Above the highest bin, for each word of the legend."""
 JOHNSON_SU = "Johnson SU"
-SHOWN_WITH_LAWS = 0.9
-"""Share of the times that a figure of laws shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +167,7 @@ def laws_over_each_other(
     UsageError
         More samples than colours and dashes can distinguish.
     """
-    alone = histograms(samples, title=title, what=what, shown=SHOWN_WITH_LAWS)
+    alone = histograms(samples, title=title, what=what, shown=0.9)
     both = 2 * len(samples) <= len(LINES)
     every = np.concatenate([sample.times.ravel() for sample in samples])
     series: list[Series] = []
@@ -226,7 +222,7 @@ def rounded(value: float) -> str:
 
 def headroom(highest: float, words: int) -> tuple[float, float]:
     """Return the limits of densities, so that the legend has room above them."""
-    return 0.0, (1.05 + HEADROOM * words) * highest
+    return 0.0, (1.05 + 0.1 * words) * highest
 
 
 def beyond(samples: Sequence[NDArray[np.float64]], end: float, unit: str) -> str:

@@ -40,8 +40,6 @@ from hindmost.text import counted, seconds, unit_for
 
 WINDOWS = 30
 """Of a curve over all iterations."""
-PLACES_SHOWN = 4
-"""Of the restart cycle, whose bodies are compared."""
 
 
 def of_kept(chart: Chart, run: Run) -> Chart:
@@ -211,7 +209,7 @@ def make_places(run: Run, choice: FigureChoice) -> Chart:
             f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
         )
     places = np.unique(run.position[regular])
-    shown = places[np.unique(np.linspace(0, places.size - 1, PLACES_SHOWN).astype(int))]
+    shown = places[np.unique(np.linspace(0, places.size - 1, 4).astype(int))]
     samples = [
         NamedTimes(f"place {place}", run.durations[regular & (run.position == place)])
         for place in shown.tolist()
