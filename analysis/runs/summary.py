@@ -93,6 +93,7 @@ class RunSummary:
     run: Run
     hosts: int
     kinds: dict[str, int]
+    restarts: int
     between: str
     body_s: dict[str, float]
     phase_share: dict[str, float]
@@ -124,7 +125,7 @@ class RunSummary:
     JSON = (
         "file=run.path workload=run.header.workload solver=run.header.solver "
         "ranks=run.header.ranks hosts iterations=run.header.iterations bodies=run.bodies kinds "
-        "restarts=run.restarts between complete=run.header.complete "
+        "restarts between complete=run.header.complete "
         "solve_time_s=run.solve_time_s body_s phase_share mpi_other_share balance_s "
         "context_switches core_wait threads instructions cycles load cpusets petsc mpi_library "
         "machine t0_utc=run.header.t0_utc efficiency ending activity_share adaptive kept_ranks "
@@ -189,10 +190,10 @@ class RunSummary:
         recorded = ", ".join(f"{count:,} {name}" for name, count in self.kinds.items())
         if self.run.bodies != header.iterations:
             recorded = f"{self.run.bodies} recorded ({recorded})"
-        if self.run.restarts == 1:
+        if self.restarts == 1:
             recorded += f", 1 {ONE.get(self.between, self.between)}"
-        elif self.run.restarts or header.solver != LOOP:  # a loop has no cycles
-            recorded += f", {self.run.restarts} {self.between}"
+        elif self.restarts or header.solver != LOOP:  # a loop has no cycles
+            recorded += f", {self.restarts} {self.between}"
         load = "; load {:.1f} before, {:.1f} after".format(*self.load) if self.load else ""
         cores = f"  noise       {self.context_switches:,} involuntary context switches{load}"
         if self.core_wait is not None:
@@ -303,6 +304,7 @@ def summarise_run(run: Run) -> RunSummary:
         run=run,
         hosts=len(set(hosts_of_all(run) or run.hosts)),
         kinds={kind.name.lower(): int(kinds[kind]) for kind in BodyKind if kinds[kind]},
+        restarts=run.restarts,
         between=str(header.spec.get("between", "restarts")),
         body_s=counted["body_s"],
         phase_share=phase_shares(run),
