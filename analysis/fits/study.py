@@ -262,11 +262,6 @@ class ModelSummary:
     highest_percent: float
     contradicted: str
 
-    @property
-    def marked_kind(self) -> str:
-        """The kind, with a mark where a run contradicts the model."""
-        return f"{self.kind} !" if self.contradicted else self.kind
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedGroup:
@@ -354,7 +349,8 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
     large = most is not None and run.bodies * run.columns > most
     if large and not is_cached(run, KIND, asked(options)):
         why = f"a report fits up to {most:,} iterations of all ranks; run 'hindmost fit' for more"
-        return nothing_fitted(run, why)
+        refused = {"all models": why}
+        return FittedRun(run=run, models=(), refused=refused, laws=(), tests=refuse_all(why))
     kept = cached(run, KIND, asked(options), KeptFit, lambda: compute_fit(run, options))
     return FittedRun(
         run=run, **{field.name: getattr(kept, field.name) for field in fields(KeptFit)}
@@ -381,13 +377,6 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
     )
 
 
-def nothing_fitted(run: Run, why: str) -> FittedRun:
-    """Return a run with all models and tests refused, for one reason."""
-    return FittedRun(
-        run=run, models=(), refused={"all models": why}, laws=(), tests=refuse_all(why)
-    )
-
-
 LEGEND = """\
 error: predicted against measured solve time. explains: computed through a mechanism that could be
 wrong; identity: the solve time without the time between iterations, exact where ranks meet in
@@ -395,10 +384,6 @@ every iteration; bound: an upper limit on the expected time of the iterations, i
 follow one law and ranks meet in every iteration. !: the run contradicts the model's assumption.
 Each model is compared with the run that it was fitted to; only max-plus includes the time between
 iterations."""
-SUBJECTS = {
-    "ranks_alike": "bodies",
-    "ranks_alike_in_work": "work",
-}
 
 
 def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
@@ -420,7 +405,7 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
         rows.append(
             (
                 summary.name,
-                summary.marked_kind,
+                f"{summary.kind} !" if summary.contradicted else summary.kind,
                 seconds(summary.predicted_s),
                 signed_percent(summary.error_percent / 100.0),
                 *((span,) if repeated else ()),
@@ -486,7 +471,9 @@ def iterations(fitted: FittedGroup) -> str:
 def assumption_lines(fitted: FittedGroup) -> list[str]:
     """Return a line for every test of assumptions that the median run allows."""
     tests = fitted.median_run.tests
-    return [f"{SUBJECTS[test.name]}: {test.text}" for test in tests if test.text]
+    return [
+        f"{'work' if IN_WORK[test.name] else 'bodies'}: {test.text}" for test in tests if test.text
+    ]
 
 
 def contradictions(fitted: FittedGroup) -> list[str]:
