@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import Group
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY, ranks_meet, solve_times
 from hindmost.analysis.runs.read import cached, is_cached, of_how_many, reduced
-from hindmost.analysis.runs.tallies import bodies_s
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY, bodies_s, ranks_meet, solve_times
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import BodyKind

@@ -18,8 +18,8 @@ from hindmost.analysis.history.change_groups import (
     ChangeGroup,
     NightChange,
     changes_open_before,
+    group_lines,
 )
-from hindmost.analysis.history.change_sentences import group_lines
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.headline import failure_line, headline, scope, silence_lines
 from hindmost.analysis.history.judged_series import JudgedSeries

@@ -14,12 +14,14 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from hindmost.analysis.history.change_groups import ChangeGroup, NightChange, grouped
-from hindmost.analysis.history.change_sentences import (
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    NightChange,
     change_sentence,
     details_of,
     group_heading,
     group_lines,
+    grouped,
     open_lines,
     revision_words,
     worst_of,

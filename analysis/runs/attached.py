@@ -34,11 +34,11 @@ from hindmost.analysis.runs.finding import (
     Topic,
     of_file,
 )
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.straggler import StragglerVerdict, pooled, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.runs.summary import efficiency_of, when
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.show.facts import Fact, RepeatedCulprit
 from hindmost.analysis.show.phrases import (
     CALLS,

@@ -7,14 +7,13 @@ import numpy as np
 from hindmost.analysis.runs.finding import SPOILS
 from hindmost.analysis.runs.tallies import (
     clock_uncertainty,
-    edges_of_columns,
     exchanges_meet_in,
     first_bodies,
+    neighbours_in,
 )
 from hindmost.harness.runfile.reader import Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.ranks.links import LinkCost, link_costs
-from hindmost.models.simulation.blocks import Neighbours
 from hindmost.text import percent, seconds
 
 
@@ -35,13 +34,13 @@ def node_links(run: Run) -> list[LinkCost]:
     """
     if len(set(run.hosts)) < 2 or run.reduced or not run.has("event_kind") or not run.bodies:
         return []
-    block, edges = first_bodies(run), edges_of_columns(run)
+    block = first_bodies(run)
     for name in ("start", "duration", "event_work", "event_duration"):
         check_values(run.path, VARIABLE[name], block.variable(name))
     return link_costs(
         block.start,
         block.events,
-        Neighbours.of_edges(run.columns, edges.source, edges.target),
+        neighbours_in(run),
         run.hosts,
         clock_uncertainty(run),
         exchanges_meet=exchanges_meet_in(run),

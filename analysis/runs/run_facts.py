@@ -24,7 +24,6 @@ from hindmost.analysis.runs.cores import (
 )
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.links import link_words, node_links
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.sampled import (
     RunSamples,
     contexts_in,
@@ -42,6 +41,7 @@ from hindmost.analysis.runs.stretches import (
     stretches_of,
     work_in,
 )
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.show.facts import (
     Certainty,
     Fact,

@@ -10,8 +10,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from hindmost.analysis.history.acknowledgements import FILE_NAME
-from hindmost.analysis.history.change_groups import ChangeGroup, group_changes
-from hindmost.analysis.history.change_sentences import (
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    group_changes,
     group_lines,
     open_lines,
     revision_lines,

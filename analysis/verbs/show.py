@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -33,17 +34,18 @@ from hindmost.analysis.runs.efficiency.scaling import (
 )
 from hindmost.analysis.runs.finding import OF_RANKS, OF_SHOW, cautions, of_file
 from hindmost.analysis.runs.first_screen import worth_saying
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.summary import summarise_run
-from hindmost.analysis.runs.trace_file import read_window, write_trace
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
+from hindmost.analysis.runs.trace_file import read_window, trace_of
 from hindmost.analysis.show.facts import NoCore, UnequalWork
 from hindmost.analysis.show.phrases import FactEntry, Sentence, folded, sentences, within
 from hindmost.analysis.show.table import LEADING
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError, UsageError
+from hindmost.files import write_output
 from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
@@ -139,7 +141,8 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.trace is not None:
         if len(runs) != 1:
             raise UsageError(f"--trace shows one run, and these are {len(runs)}: name one file.")
-        write_trace(runs[0], read_window(arguments.window, runs[0].bodies), arguments.trace)
+        trace = trace_of(runs[0], read_window(arguments.window, runs[0].bodies))
+        write_output(arguments.trace, json.dumps(trace))
         return 0
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")

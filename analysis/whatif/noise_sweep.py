@@ -298,8 +298,7 @@ def make_latency(runs: Sequence[Run]) -> Chart:
     shared = max(float(run.summary["body_s"]["median"]) for run in chosen)
     more_us = 1e6 * shared * np.array(STEPS)
     changes = changes_of(latency=",".join(f"+{each:.4g}us" if each else "x1" for each in more_us))
-    bands: list[Series] = []
-    lines: list[Series] = []
+    times_s: dict[str, NDArray[np.float64]] = {}  # low, predicted, high, of each latency
     why = ""
     for name, run in zip(names, chosen, strict=True):
         try:
@@ -307,39 +306,29 @@ def make_latency(runs: Sequence[Run]) -> Chart:
         except (DataError, UsageError) as error:
             why = why or str(error)
             continue
-        predicted = np.array(
-            [np.nan if each.predicted_s is None else each.predicted_s for each in replayed]
-        )
-        ends = np.array([each.interval or (np.nan, np.nan) for each in replayed])
-        bands.append(
-            Series(name=f"{name}: interval", look="band", x=more_us, y=ends[:, 1], base=ends[:, 0])
-        )
-        lines.append(Series(name=name, look="line", x=more_us, y=predicted))
-    if not lines:
+        ends = [each.interval or (None, None) for each in replayed]
+        rows = [
+            (low, each.predicted_s, high) for each, (low, high) in zip(replayed, ends, strict=True)
+        ]
+        times_s[name] = np.array(rows, np.float64).T
+    if not times_s:
         raise UsageError(f"No run can be replayed with another latency. {why}")
-    return scaled(bands, lines, common_title(runs))
-
-
-def scaled(bands: Sequence[Series], lines: Sequence[Series], title: str) -> Chart:
-    """Return the chart in units that suit; times of the series are seconds."""
-    times = np.concatenate([each.y for each in (*bands, *lines)])
-    unit = unit_for(times[np.isfinite(times)])
-    series = tuple(
-        Series(
-            name=each.name,
-            look=each.look,
-            x=each.x,
-            y=unit.per_second * each.y,
-            base=None if each.base is None else unit.per_second * each.base,
-        )
-        for each in (*bands, *lines)
+    every_s = np.concatenate([each[1:].ravel() for each in times_s.values()])
+    unit = unit_for(every_s[np.isfinite(every_s)])
+    drawn = {name: unit.per_second * each for name, each in times_s.items()}
+    series = (
+        *(
+            Series(name=f"{name}: interval", look="band", x=more_us, y=each[2], base=each[0])
+            for name, each in drawn.items()
+        ),
+        *(Series(name=name, look="line", x=more_us, y=each[1]) for name, each in drawn.items()),
     )
     return Chart(
-        title=title,
+        title=common_title(runs),
         x=Quantity("latency added to every message", "µs"),
         y=Quantity("time of the solve", unit.sign),
         series=series,
-        y_limits=(0.0, ROOM * unit.per_second * float(np.nanmax(times))),
+        y_limits=(0.0, ROOM * unit.per_second * float(np.nanmax(every_s))),
         marks={},
         legend_below=True,
     )

@@ -12,13 +12,15 @@ from hindmost.analysis.history.change_groups import (
     NightChange,
     group_changes,
     open_before,
+    open_lines,
+    state_words,
 )
-from hindmost.analysis.history.change_sentences import open_lines, state_words
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import silence_lines
 from hindmost.analysis.history.judged_series import MANY, timer_name
 from hindmost.analysis.history.page.data import (
     BADGES,
+    HINT,
     SECTIONS,
     badge_html,
     change_badge,
@@ -28,7 +30,6 @@ from hindmost.analysis.history.page.data import (
     packed,
     series_badge,
 )
-from hindmost.analysis.history.page.overview import HINT
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.show.html_charts import CHART_SCRIPTS

@@ -94,7 +94,10 @@ from hindmost.analysis.readers.format import (
     summarise,
 )
 from hindmost.analysis.readers.history import NOT_KNOWN, Circumstances
-from hindmost.analysis.readers.json_values import (
+from hindmost.analysis.readers.provenance import commits_in, dated, seconds_since_1970
+from hindmost.analysis.readers.remarks import Remarks
+from hindmost.analysis.readers.text_files import (
+    IN_SECONDS,
     JsonObject,
     entries_of,
     expect,
@@ -103,10 +106,8 @@ from hindmost.analysis.readers.json_values import (
     member,
     name_in,
     read_object,
+    read_text,
 )
-from hindmost.analysis.readers.provenance import commits_in, dated, seconds_since_1970
-from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.text_files import IN_SECONDS, read_text
 from hindmost.errors import DataError
 from hindmost.parsing import LARGEST
 

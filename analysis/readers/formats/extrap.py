@@ -68,16 +68,19 @@ from hindmost.analysis.readers.experiment import (
     Point,
 )
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
-from hindmost.analysis.readers.json_values import (
+from hindmost.analysis.readers.text_files import (
     JsonObject,
     expect,
+    first_line,
+    head_of,
     load,
     member,
     read_object,
+    read_text,
+    split_lines,
     to_number,
     to_numbers,
 )
-from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError
 from hindmost.files import open_regular
 from hindmost.parsing import plain_number

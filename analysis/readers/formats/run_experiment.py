@@ -61,19 +61,9 @@ def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.f
             yield np.asarray(block[rows], np.float64)
 
 
-def _slowest(
-    run: Run, over: Callable[[NDArray[np.float64]], NDArray[np.float64]], phase: int | None = None
-) -> float:
+def _slowest(run: Run, over: Callable[..., NDArray[np.float64]], phase: int | None = None) -> float:
     """Return the largest value over the ranks of a statistic over iterations."""
-    return max(float(np.max(over(times))) for times in iteration_times(run, phase))
-
-
-def _median(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.median(times, axis=0))
-
-
-def _mean(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(times.mean(axis=0))
+    return max(float(np.max(over(times, axis=0))) for times in iteration_times(run, phase))
 
 
 def time_to_tolerance(run: Run) -> float:
@@ -98,7 +88,7 @@ def time_to_tolerance(run: Run) -> float:
 METRICS: dict[str, Callable[[Run], float]] = {
     # The median time of the regular iterations, and the time of the whole solve, of the slowest
     # rank; the latter of a solve that reached its tolerance.
-    "median-iteration": lambda run: _slowest(run, _median),
+    "median-iteration": lambda run: _slowest(run, np.median),
     "solve-time": lambda run: run.solve_time_s,
     "time-to-tolerance": time_to_tolerance,
 }
@@ -125,7 +115,7 @@ def measure(run: Run, name: str) -> float:
     if name in run.phases:
         if run.reduced:
             return float(profile_means(run)[:, run.phases.index(name)].max())
-        return _slowest(run, _mean, run.phases.index(name))
+        return _slowest(run, np.mean, run.phases.index(name))
     choices = [*METRICS, *run.phases]
     raise UsageError(f"No metric '{name}' in {run.path}; {choose(choices)}.")
 
@@ -166,20 +156,11 @@ def unknown(run: Run, what: str) -> DataError:
     )
 
 
-def unknowns(run: Run) -> float:
-    """Return the unknowns of the linear system."""
-    return _given(run, "unknowns", "unknowns")
-
-
-def message_bytes(run: Run) -> float:
-    """Return the size of a collective's message in bytes."""
-    return _given(run, "bytes", "bytes")
-
-
-def _given(run: Run, key: str, what: str) -> float:
+def given_number(run: Run, key: str) -> float:
+    """Return a number of the spec: unknowns of the system, or bytes of a collective's message."""
     value = run.header.spec.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise unknown(run, what)
+        raise unknown(run, key)
     return float(value)
 
 
@@ -213,10 +194,10 @@ def threads(run: Run) -> float:
 
 PARAMETERS: dict[str, Callable[[Run], float]] = {
     "ranks": lambda run: float(run.header.ranks),
-    "unknowns": unknowns,
-    "unknowns-per-rank": lambda run: unknowns(run) / run.header.ranks,
+    "unknowns": lambda run: given_number(run, "unknowns"),
+    "unknowns-per-rank": lambda run: given_number(run, "unknowns") / run.header.ranks,
     "iterations": lambda run: float(run.header.iterations),
-    "bytes": message_bytes,
+    "bytes": lambda run: given_number(run, "bytes"),
     "cells": cells,
     "cells-per-rank": lambda run: cells(run) / run.header.ranks,
     "nodes": nodes,

@@ -29,9 +29,16 @@ from typing import Any
 
 from hindmost.analysis.readers.format import Layout, Record, Value, first
 from hindmost.analysis.readers.formats.benchmark_tools import has
-from hindmost.analysis.readers.json_values import entries_of, expect, inner, read_object
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
+from hindmost.analysis.readers.text_files import (
+    entries_of,
+    expect,
+    first_line,
+    inner,
+    read_object,
+    read_text,
+    split_lines,
+)
 from hindmost.parsing import plain_number
 
 # ReFrame.

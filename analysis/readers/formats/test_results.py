@@ -58,10 +58,16 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, parse
 
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
-from hindmost.analysis.readers.json_values import JsonObject, expect, read_object
 from hindmost.analysis.readers.provenance import commits_in, date_of, dated, seconds_since_1970
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.text_files import decimal_mark, head_of, number_in
+from hindmost.analysis.readers.text_files import (
+    JsonObject,
+    decimal_mark,
+    expect,
+    head_of,
+    number_in,
+    read_object,
+)
 from hindmost.analysis.readers.timers import unfold
 from hindmost.errors import DataError
 from hindmost.files import data_errors, open_regular

@@ -29,9 +29,8 @@ from hindmost.analysis.readers.format import Layout, Record, StandardError, Valu
 from hindmost.analysis.readers.formats.benchmark_tools import has
 from hindmost.analysis.readers.formats.site_benchmarks import number
 from hindmost.analysis.readers.formats.test_results import read_xml
-from hindmost.analysis.readers.json_values import expect, inner, load
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.text_files import read_text, split_lines
+from hindmost.analysis.readers.text_files import expect, inner, load, read_text, split_lines
 from hindmost.errors import DataError
 
 # Criterion.
