@@ -5,16 +5,15 @@ from __future__ import annotations
 import fnmatch
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, StandardError
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry, Session, StandardError
 from hindmost.analysis.readers.history import (
     NOT_KNOWN,
-    Circumstances,
     FailedRun,
     History,
     NightlySeries,
@@ -34,30 +33,22 @@ Key = tuple[str, str, str]
 """Machine, case and timer."""
 
 
-class _Commits(NamedTuple):
-    """The measured software, one object for all timers of a run."""
-
-    text: str
-    parts: Mapping[str, str]
-
-
 class _Observation(NamedTuple):
     """A value of a series; these sort by their time and then as they were read."""
 
     time: float
     number: int
     value: float
-    commits: _Commits
+    commits: str
     spread: float
     freedom: float
     unit: str
-    file: str
     work: str
     is_either: bool
     """Whether the comma in its text may be decimal, as it is read here, or of thousands."""
     has_unit: bool
     """Whether the file states its unit."""
-    circumstances: Circumstances
+    session: Session
 
 
 class HistoryGathering:
@@ -87,7 +78,7 @@ class HistoryGathering:
 
     def _add(self, run: CaseResult) -> None:
         session = run.session
-        commits = _Commits(commits_text(session.commits), dict(session.commits))
+        commits = commits_text(session.commits)
         self._stated_parents.update(run.parents)
         self._number += 1
         not_finite = []
@@ -116,11 +107,10 @@ class HistoryGathering:
                 spread,
                 error.freedom,
                 unit,
-                session.file,
                 run.work.get(timer, ""),
                 fraction is not None,
                 bool(run.units.get(timer)),
-                session.circumstances,
+                session,
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{session.file}: {run.case}, {timer}")
@@ -212,7 +202,7 @@ class HistoryGathering:
                 for each in found:
                     self.remarks.add(
                         "values whose unit differs from the rest of their series",
-                        f"{each.file}: {name} has the unit '{unit}', elsewhere '{usual}'; "
+                        f"{each.session.file}: {name} has the unit '{unit}', elsewhere '{usual}'; "
                         "left out.",
                     )
 
@@ -225,7 +215,7 @@ class HistoryGathering:
         if not either:
             return observations
         where = f"{name}: {counted(len(either), 'value')} as '{either[0].value:.3f}' of "
-        where = f"{where}{either[0].file}, written with a comma for the point,"
+        where = f"{where}{either[0].session.file}, written with a comma for the point,"
         sort = "commas that may be decimal or of thousands"
         if plain:
             level = float(np.median(plain))
@@ -257,9 +247,9 @@ class HistoryGathering:
         """Make a series, and count repeated observations by the files of both; None without any."""
         first: dict[tuple[float, float, str], _Observation] = {}
         for each in self._with_one_comma(name, observations):
-            there = first.setdefault((each.time, each.value, each.commits.text), each)
+            there = first.setdefault((each.time, each.value, each.commits), each)
             if there is not each:
-                again[each.file, there.file] += 1
+                again[each.session.file, there.session.file] += 1
         kept = list(first.values())
         if not kept:
             return None
@@ -269,8 +259,8 @@ class HistoryGathering:
         if not stated and is_label(key[2], values, times):
             self.remarks.add(
                 "numbers that name their runs",
-                f"{kept[0].file}: {name} is the number or the moment of a run, not a measurement; "
-                "left out.",
+                f"{kept[0].session.file}: {name} is the number or the moment of a run, not a "
+                "measurement; left out.",
             )
             return None
         spread = frozen([each.spread for each in kept])
@@ -282,13 +272,13 @@ class HistoryGathering:
             smaller_is_better=self._smaller_is_better.get(key, smaller_is_better(key[2], unit)),
             times=times,
             values=values,
-            commits=tuple(each.commits.text for each in kept),
-            commit_parts=tuple(each.commits.parts for each in kept),
+            commits=tuple(each.commits for each in kept),
+            commit_parts=tuple(each.session.commits for each in kept),
             spread=spread if known.any() else None,
             freedom=freedom if np.isfinite(freedom[known]).any() else None,
             work=frozenset(each.work for each in kept if each.work),
-            circumstances=tuple(each.circumstances for each in kept)
-            if any(each.circumstances is not NOT_KNOWN for each in kept)
+            circumstances=tuple(each.session.circumstances for each in kept)
+            if any(each.session.circumstances is not NOT_KNOWN for each in kept)
             else (),
         )
 
