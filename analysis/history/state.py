@@ -18,11 +18,9 @@ from datetime import date
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, days_of, next_due
 from hindmost.analysis.readers.history import (
-    Circumstances,
     FailedRun,
     History,
     NightlySeries,
@@ -128,69 +126,46 @@ def taken(left: list[MailedItem], item: MailedItem) -> MailedItem | None:
 
 CaseName = tuple[str, str]
 """Machine and case."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Nights:
-    """The nights of a case.
-
-    Attributes
-    ----------
-    name : CaseName
-    times : float64 array, shape (night,), seconds
-        Ascending.
-    newest : Circumstances
-    """
-
-    name: CaseName
-    times: NDArray[np.float64]
-    newest: Circumstances
-
-    @property
-    def days(self) -> set[float]:
-        """The days since 1970."""
-        return set(np.floor(self.times / SECONDS_A_DAY).tolist())
+FALSE_SHARE = 0.05
+"""Share of the changes confirmed in a night's last days that are expected to be false, at most."""
 
 
 def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
     """Return the case that takes the place of another one, for all that were succeeded."""
-    cases: dict[CaseName, Nights] = {}
+    cases: dict[CaseName, NightlySeries] = {}  # by their longest series
     for each in series:
         if each.circumstances and each.circumstances[-1].question:
-            name = each.name.place
-            if name not in cases or len(cases[name].times) < len(each.times):
-                cases[name] = Nights(name=name, times=each.times, newest=each.circumstances[-1])
+            known = cases.get(each.name.place)
+            if known is None or len(known.times) < len(each.times):
+                cases[each.name.place] = each
     found: dict[CaseName, CaseName] = {}
-    for question in dict.fromkeys(case.newest.question for case in cases.values()):
-        alike = [case for case in cases.values() if case.newest.question == question]
-        alike.sort(key=lambda each: float(each.times[-1]))
+    by_question: dict[str, list[NightlySeries]] = {}
+    for case in sorted(cases.values(), key=lambda each: float(each.times[-1])):
+        by_question.setdefault(case.circumstances[-1].question, []).append(case)
+    for alike in by_question.values():
         while len(alike) > 1:
             now = alike.pop()
             before = next((each for each in reversed(alike) if succeeds(now, each)), None)
             if before is None:
                 continue
             alike.remove(before)
-            found |= {name: now.name for name, to in found.items() if to == before.name}
-            found[before.name] = now.name
-            times = np.sort(np.concatenate([before.times, now.times]))
-            alike.append(Nights(name=now.name, times=times, newest=now.newest))
+            place = now.name.place
+            found |= {name: place for name, to in found.items() if to == before.name.place}
+            found[before.name.place] = place
+            alike.append(joined([before, now], now))
     return found
 
 
-def succeeds(now: Nights, before: Nights) -> bool:
+def succeeds(now: NightlySeries, before: NightlySeries) -> bool:
     """Tell whether a case takes the place of another one, whose last night is earlier."""
-    if now.days & before.days:
+    days, earlier = (np.floor(each.times / SECONDS_A_DAY) for each in (now, before))
+    if np.isin(days, earlier).any():
         return False
     due = next_due(before.times)
-    later = now.times[now.times > before.times[-1]]
-    missed = np.floor(due / SECONDS_A_DAY) <= np.floor(float(later[0]) / SECONDS_A_DAY)
-    if now.newest.inputs == before.newest.inputs:
+    missed = np.floor(due / SECONDS_A_DAY) <= days[now.times > before.times[-1]][0]
+    if now.circumstances[-1].inputs == before.circumstances[-1].inputs:
         return bool(missed or np.isinf(due))
     return bool(missed and now.times[0] > before.times[-1])
-
-
-FALSE_SHARE = 0.05
-"""Share of the changes confirmed in a night's last days that are expected to be false, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

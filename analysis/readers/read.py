@@ -32,7 +32,6 @@ from hindmost.analysis.readers.formats import (
     run_history,
     site_benchmarks,
     test_results,
-    unit_benchmarks,
 )
 from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
@@ -52,7 +51,6 @@ BUILT_IN: tuple[Format, ...] = (
     *petsc_log.FORMATS,
     *network_benchmarks.FORMATS,
     *site_benchmarks.FORMATS,
-    *unit_benchmarks.FORMATS,
     *test_results.FORMATS,
     *csv_tables.FORMATS,
 )

@@ -20,7 +20,7 @@ from typing import Any
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.errors import DataError
 from hindmost.files import data_errors, open_regular, read_bytes
-from hindmost.parsing import parse_json, plain_number
+from hindmost.parsing import as_number, parse_json
 
 
 def head_of(path: Path) -> bytes:
@@ -197,10 +197,7 @@ def number_in(text: str, mark: str | None) -> float | None:
         if not _GROUPED.fullmatch(whole):
             return None
         whole = whole.replace(grouping, "")
-    try:
-        return plain_number(f"{whole}{POINT if mark else ''}{fraction}")
-    except ValueError:
-        return None
+    return as_number(f"{whole}{POINT if mark else ''}{fraction}")
 
 
 def as_fraction(text: str) -> float | None:
@@ -208,7 +205,7 @@ def as_fraction(text: str) -> float | None:
     plain = text.strip()
     grouped = _GROUPED.fullmatch(plain)
     is_either = grouped is not None and grouped[1] == COMMA and plain.count(COMMA) == 1
-    return plain_number(plain.replace(COMMA, POINT)) if is_either else None
+    return as_number(plain.replace(COMMA, POINT)) if is_either else None
 
 
 _UNIT = re.compile(r"^(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))$")

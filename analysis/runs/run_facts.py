@@ -23,7 +23,6 @@ from hindmost.analysis.runs.cores import (
     unequal_threads,
 )
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.runs.sampled import (
     RunSamples,
     contexts_in,
@@ -41,6 +40,7 @@ from hindmost.analysis.runs.stretches import (
     stretches_of,
     work_in,
 )
+from hindmost.analysis.runs.summary import link_words, node_links
 from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.show.facts import (
     Certainty,

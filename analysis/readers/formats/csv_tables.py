@@ -87,7 +87,7 @@ from hindmost.analysis.readers.text_files import (
     role_of,
 )
 from hindmost.errors import DataError, UsageError
-from hindmost.parsing import plain_number
+from hindmost.parsing import as_number
 from hindmost.printable import shell_word
 from hindmost.text import choose, first_of
 
@@ -257,11 +257,7 @@ def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> 
 
 
 def _is_number(field: str) -> bool:
-    try:
-        plain_number(field.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+    return as_number(field.replace(",", ".")) is not None
 
 
 def _recognises_experiment(path: Path, head: bytes) -> bool:

@@ -47,7 +47,7 @@ from hindmost.analysis.readers.provenance import parameters_in
 from hindmost.analysis.readers.text_files import read_text, split_lines
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.extras import imported
-from hindmost.parsing import plain_number
+from hindmost.parsing import as_number
 from hindmost.text import choose, first_of
 
 _FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
@@ -230,11 +230,8 @@ _Values = dict[tuple[str, str], tuple[float, str]]
 
 
 def _float(text: Any) -> float | None:
-    try:
-        value = plain_number(str(text))
-    except (TypeError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
+    value = as_number(str(text))
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _refuse_circles(path: Path, lines: list[str]) -> None:
