@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypedDict
@@ -137,36 +137,26 @@ KNOW_WAITS = ("max-plus", "max-plus-no-halo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFit:
-    """The results of the models of a run, as they are kept.
+class FittedRun:
+    """A run and the results of its models.
 
     Attributes
     ----------
+    run : Run
     models : tuple of FittedResult
     refused : dict of str to str
         Models that its times do not allow, with the reason.
     laws : tuple of Candidate
         The families of laws that describe its bodies best; empty if they were skipped.
     tests : tuple of AssumptionTest
-    """
-
-    models: tuple[FittedResult, ...]
-    refused: dict[str, str]
-    laws: tuple[Candidate, ...]
-    tests: tuple[AssumptionTest, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedRun(KeptFit):
-    """A run and the results of its models.
-
-    Attributes
-    ----------
-    run : Run
     findings : tuple of Finding
     """
 
     run: Run
+    models: tuple[FittedResult, ...]
+    refused: dict[str, str]
+    laws: tuple[Candidate, ...]
+    tests: tuple[AssumptionTest, ...]
     findings: tuple[Finding, ...] = ()
 
     JSON = (
@@ -350,10 +340,7 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
         why = f"a report fits up to {most:,} iterations of all ranks; run 'hindmost fit' for more"
         refused = {"all models": why}
         return FittedRun(run=run, models=(), refused=refused, laws=(), tests=refuse_all(why))
-    kept = cached(run, KIND, asked(options), KeptFit, lambda: compute_fit(run, options))
-    return FittedRun(
-        run=run, **{field.name: getattr(kept, field.name) for field in fields(KeptFit)}
-    )
+    return cached(run, KIND, asked(options), FittedRun, lambda: compute_fit(run, options))
 
 
 def asked(options: FitOptions) -> dict[str, Any]:

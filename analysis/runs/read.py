@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -22,6 +22,7 @@ from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import plain, warn
 from hindmost.printable import shell_word
+from hindmost.records import hints
 from hindmost.text import by_number, counted
 
 
@@ -184,16 +185,21 @@ def cached(
     asked : dict
         Everything that the result depends on besides the run.
     kind : type
-        A dataclass, whose fields are kept.
+        A dataclass, whose fields are kept, but for the run and what was found about it.
     compute : callable
         Gives the result.
     """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    kept = [name for name in names if name not in ("run", "findings")]
     found = read_kept(what, *made_of(run, asked))
     if found is not None:
-        with suppress(msgspec.MsgspecError):
-            return msgspec.msgpack.decode(found, type=kind)
+        with suppress(msgspec.MsgspecError, KeyError, TypeError):
+            values = msgspec.msgpack.decode(found)
+            types = hints(cast(Any, kind))
+            parts = {name: msgspec.convert(values[name], types[name]) for name in kept}
+            return kind(**parts, **({"run": run} if "run" in names else {}))
     result = compute()
-    values = {field.name: getattr(result, field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    values = {name: getattr(result, name) for name in kept}
     keep(msgspec.msgpack.encode(values, enc_hook=plain), what, *made_of(run, asked))
     return result
 

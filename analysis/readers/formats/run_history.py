@@ -14,7 +14,6 @@ the run, and the version of PETSc. An incomplete run is a failed one.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -103,28 +102,19 @@ def parts_of(run: Run) -> RunParts:
     whole_s = sum(float(stretch.work_s.sum()) for stretch in stretches)
     chosen = [stretch for stretch in stretches if stretch.work_s.sum() >= WORTH_SAYING * whole_s]
     chosen.sort(key=str)
-    known = Counter[str]()
-    parts = RunParts(names=[], places=[], longest_s=[], mean_s=[], ranks=[], beyond_s=0.0)
-    quick_s = 0.0
-    for each in chosen:
-        work_s = each.quickest.typical_s
-        name, rank = each.without_lines, int(work_s.argmax())
-        known[name] += 1
-        parts.names.append(f"{name} #{known[name]}" if known[name] > 1 else name)
-        parts.places.append(str(each))
-        parts.longest_s.append(float(work_s[rank]))
-        parts.mean_s.append(float(work_s.mean()))
-        parts.ranks.append(int(run.kept_ranks[rank]))
-        quick_s += float(work_s.mean())
-    if not chosen:
-        return parts
-    beyond_s = whole_s / run.columns / run.bodies - quick_s
+    names: list[str] = []
+    for name in [stretch.without_lines for stretch in chosen]:
+        again = sum(known == name or known.startswith(f"{name} #") for known in names)
+        names.append(f"{name} #{again + 1}" if again else name)
+    works_s = [stretch.quickest.typical_s for stretch in chosen]
+    mean_s = [float(work_s.mean()) for work_s in works_s]
+    beyond_s = whole_s / run.columns / run.bodies - sum(mean_s) if chosen else 0.0
     return RunParts(
-        names=parts.names,
-        places=parts.places,
-        longest_s=parts.longest_s,
-        mean_s=parts.mean_s,
-        ranks=parts.ranks,
+        names=names,
+        places=list(map(str, chosen)),
+        longest_s=[float(work_s.max()) for work_s in works_s],
+        mean_s=mean_s,
+        ranks=[int(run.kept_ranks[work_s.argmax()]) for work_s in works_s],
         beyond_s=max(beyond_s, 0.0),
     )
 

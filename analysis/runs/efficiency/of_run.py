@@ -32,34 +32,24 @@ OF_PROFILES = "profiles of all ranks were kept, but the events of only some (run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptParts:
-    """The efficiencies of a run and of its parts, as they are kept.
-
-    Attributes
-    ----------
-    whole : Efficiencies
-        Of all bodies and ranks.
-    windows : tuple of Window
-    computation : Computation
-        The work of all ranks together.
-    """
-
-    whole: Efficiencies
-    windows: tuple[Window, ...]
-    computation: Computation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEfficiencies(KeptParts):
+class RunEfficiencies:
     """The efficiencies of a run and of its parts.
 
     Attributes
     ----------
     run : Run
+    whole : Efficiencies
+        Of all bodies and ranks.
+    windows : tuple of Window
+    computation : Computation
+        The work of all ranks together.
     findings : tuple of Finding
     """
 
     run: Run
+    whole: Efficiencies
+    windows: tuple[Window, ...]
+    computation: Computation
     findings: tuple[Finding, ...] = ()
 
     JSON = (
@@ -158,10 +148,7 @@ def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
     DamagedFileError, DataError
         Impossible times; the run has no bodies or no local work.
     """
-    parts = cached(run, KIND, {"windows": windows}, KeptParts, lambda: compute(run, windows))
-    return RunEfficiencies(
-        run=run, whole=parts.whole, windows=parts.windows, computation=parts.computation
-    )
+    return cached(run, KIND, {"windows": windows}, RunEfficiencies, lambda: compute(run, windows))
 
 
 def quick_efficiencies(run: Run) -> Efficiencies | None:
