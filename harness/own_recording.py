@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import socket
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.attach.raw_program import RawProgram, handed_over, read_program
 from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal, SectionGroup
 from hindmost.harness.attach.sections import Matched, sections_of
-from hindmost.harness.attach.settings import sample_lines
+from hindmost.harness.attach.settings import keep_lines, sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load, loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
@@ -40,6 +41,10 @@ from hindmost.printable import shell_word
 from hindmost.records import RecordError, from_document
 from hindmost.text import named_ranks
 
+if TYPE_CHECKING:
+    from hindmost.harness.attach.beside import Beside
+
+MAX_ITERATIONS = 1 << 53
 Marks = MarksOfRecorder | MarksInPython
 Scalar = str | int | float | bool
 
@@ -61,16 +66,25 @@ class PartRecording:
         What its files say of the part.
     origins : Origins
         Where the program runs.
+    pages : callable
+        Returns the folder of the pages of the ranks of this node, by that of the raw files; empty
+        if nobody follows them.
     """
 
     def __init__(
-        self, communicator: Any, marks: Marks, stem: Path, about: Json, origins: Origins
+        self,
+        communicator: Any,
+        marks: Marks,
+        stem: Path,
+        about: Json,
+        origins: Origins,
+        pages: Callable[[Path], str] = lambda _: "",
     ) -> None:
         self._communicator, self._marks, self._origins = communicator, marks, origins
         said = strict_json(about), strict_json(asdict(origins))
         self.folder = on_root(communicator, lambda: new_folder(stem))
         try:
-            marks.begin(communicator, self.folder, *said)
+            marks.begin(communicator, self.folder, *said, pages(self.folder))
         except BaseException:
             self.remove()
             raise
@@ -162,6 +176,10 @@ class OwnRecording(ABC):
         What was varied: runs with other values are not repeats of this one.
     sample : int, bool or None
         Samples a second of where the ranks spend processor time; True for as many as cost little.
+    keep : float
+        Share of the ranks whose full records the run file keeps.
+    live : bool or int
+        Whether ``hindmost watch`` can follow the part; a number of iterations if that is known.
     """
 
     what: str
@@ -173,6 +191,8 @@ class OwnRecording(ABC):
         name: str,
         parameters: Mapping[str, Any] | None,
         sample: int | None = None,
+        keep: float = 1.0,
+        live: int = False,
     ) -> None:
         if path.suffix != ".h5":
             raise UsageError(f"{path}: the name of a run file must end in .h5.")
@@ -181,6 +201,15 @@ class OwnRecording(ABC):
         self._title = name
         self._parameters = checked_parameters(parameters or {})
         self._samples = sample_lines(sample, f"sample={sample!r}", "True")
+        if not 0 <= live <= MAX_ITERATIONS:
+            raise UsageError(
+                f"live={live!r}: give True, or how many iterations there will be (1 to "
+                f"{MAX_ITERATIONS:,})."
+            )
+        self._live = live
+        self._beside: Beside | None = None
+        self._keep = keep
+        self._settings = [*self._samples, *keep_lines(keep, f"keep={keep!r}")]
         self._petsc_version = ""
         self._stops_others = False
         self.mpi_seen = False
@@ -227,12 +256,44 @@ class OwnRecording(ABC):
             )
             about = {"name": self._title, "mpi_seen": self.mpi_seen, "with_mpi": self._with_mpi}
             self._part = PartRecording(
-                communicator, self._marks, self._stem, about | {"spec": spec}, origins
+                communicator,
+                self._marks,
+                self._stem,
+                about | {"spec": spec},
+                origins,
+                self._pages,
             )
         except BaseException:
+            self._watch_no_more()
             self._free()
             raise
         return self
+
+    def _pages(self, folder: Path) -> str:
+        """Have a process follow the part, and return the folder of its pages; collective.
+
+        Empty on ranks of other nodes than rank 0's, and where nobody follows.
+        """
+        if not self._live:
+            return ""
+        pages, host = on_root(self._communicator, lambda: self._watch(folder))
+        return pages if host == socket.gethostname() else ""
+
+    def _watch(self, folder: Path) -> tuple[str, str]:
+        from hindmost.harness.attach.beside import Beside
+
+        total = 0 if self._live is True else self._live
+        try:
+            self._beside = Beside(folder, self._title, total)
+        except OSError as error:
+            warn(f"'hindmost watch' cannot follow {folder.stem}: {reason(error)}.")
+            return "", ""
+        return self._beside.pages, socket.gethostname()
+
+    def _watch_no_more(self) -> None:
+        if self._beside is not None:
+            self._beside.end()
+            self._beside = None
 
     def _stop_others(self) -> None:
         """Stop what ``hindmost attach`` records of the program, until this recording is over."""
@@ -256,6 +317,7 @@ class OwnRecording(ABC):
     ) -> None:
         """Write the run file, unless the program failed on some rank; collective."""
         self._marks.stop()
+        self._watch_no_more()
         failed = first_failed(self._communicator, error)
         if failed is not None:  # other ranks may not be here
             self._part.give_up()

@@ -12,6 +12,7 @@ from typing import Any
 
 from hindmost.errors import UsageError
 from hindmost.harness import petsc
+from hindmost.harness.attach.settings import sample_lines
 from hindmost.harness.campaign import (
     LARGEST,
     CampaignRun,
@@ -71,6 +72,8 @@ class KrylovExperiment(MeasuredExperiment[str]):
         Split the local work of every iteration into activities.
     injection : Injection or None
         Noise to inject into every recorded solve.
+    sample : int, True or None
+        Samples a second of where ranks spend processor time; True for as many as cost little.
     """
 
     workload: str
@@ -82,6 +85,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
     activities: bool = False
     pair: bool = False
     injection: Injection | None = None
+    sample: int | None = None
 
     @property
     def workload_name(self) -> str:
@@ -97,6 +101,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
     def check_own(self) -> None:
         """Raise a UsageError for a setting that cannot be used."""
         PROBLEMS[self.workload].check_request(self.system)
+        self.sample_lines()
         if not self.cases():
             known = choose(each.name for each in SOLVERS.built_in)
             raise UsageError(f"No --solver; {known}, or any other solver of PETSc.")
@@ -119,6 +124,10 @@ class KrylovExperiment(MeasuredExperiment[str]):
                 raise UsageError("-ksp_atol after '--' ends solves only with --rtol; add it.")
             if option in RESERVED:
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
+
+    def sample_lines(self) -> list[str]:
+        """Return what asks the recorder for samples; raise a UsageError for an odd number."""
+        return sample_lines(self.sample, f"--sample {self.sample}", "no number")
 
     def check_ranks(self, communicator: Any) -> None:
         """Raise a UsageError for a solver that PETSc lacks, too few unknowns, or too many."""
@@ -186,6 +195,7 @@ class KrylovSolves:
                     options=problem.options_for(name),
                     workload=experiment.workload,
                     place=place,
+                    settings=experiment.sample_lines(),
                 )
                 for name in experiment.cases()
             }

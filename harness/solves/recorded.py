@@ -210,37 +210,43 @@ class RecordedSolver:
         )
         return rank, header, ending
 
-    def _solve(
+    def begin(
         self, records: int, injection: RankInjection | None = None, law: str = ""
-    ) -> tuple[PartRecording, RawProgram, tuple[Matched, ...]]:
-        """Solve from zero and return what was recorded: no or one section.
+    ) -> PartRecording:
+        """Begin to wait for the next solve, from zero, which is recorded; collective.
 
         Parameters
         ----------
         records : int
             For which there is memory.
         """
-        system, ksp, library = self._system, self.ksp, loaded()
-        system.solution.set(0.0)
+        self._system.solution.set(0.0)
         lines = [f"memory {records * RECORD.itemsize}", *self._settings]
         if injection is not None:
             lines.append(f"injected {law}")
         part = PartRecording(
             self._parallel.communicator,
-            MarksOfRecorder(library, ksp.handle, lines),
+            MarksOfRecorder(loaded(), self.ksp.handle, lines),
             self._place.folder.absolute() / f"{self._workload}-{self.solver.name}",
             {"name": self._workload, "mpi_seen": True, "with_mpi": True},
             self._place.origins,
         )
+        if injection is not None:
+            injection.begin(loaded())
+        return part
+
+    def _solve(
+        self, records: int, injection: RankInjection | None = None, law: str = ""
+    ) -> tuple[PartRecording, RawProgram, tuple[Matched, ...]]:
+        """Solve and return what was recorded: no or one section; see `begin`."""
+        part = self.begin(records, injection, law)
         try:
-            if injection is not None:
-                injection.begin(library)
-            ksp.solve(system.right_side, system.solution)
+            self.ksp.solve(self._system.right_side, self._system.solution)
         except BaseException:
-            library.hindmost_live_abandon()
+            loaded().hindmost_live_abandon()
             part.give_up()
             raise
-        library.hindmost_live_finish(0)
+        loaded().hindmost_live_finish(0)
         part.end()
         program, groups = part.sections()
         return part, program, groups[0] if groups else ()

@@ -144,6 +144,15 @@ def add_measurement_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"split the local work of every iteration into {', '.join(ACTIVITIES)} and other",
     )
     parser.add_argument(
+        "--sample",
+        type=int,
+        nargs="?",
+        const=True,
+        metavar="N",
+        help="sample where each rank spends processor time, N times a second of it (as often as "
+        "costs at most 0.3 %%)",
+    )
+    parser.add_argument(
         OPTION,
         default=NOTHING,
         metavar="LAW",
@@ -186,6 +195,7 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
         live=arguments.live,
         rtol=arguments.rtol,
         activities=arguments.activities,
+        sample=arguments.sample,
         injection=None if arguments.inject == NOTHING else read_law(arguments.inject),
     )
 
