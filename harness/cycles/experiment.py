@@ -55,13 +55,8 @@ from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
-<<<<<<< HEAD:harness/cycles/experiment.py
-from hindmost.harness.reduction.reduced_file import ALWAYS
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.cycles import ADAPTIVE
-=======
-from hindmost.harness.runfile.cycles import ADAPTIVE, Predictions
->>>>>>> oneway:harness/adaptive/run.py
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.work import Work
