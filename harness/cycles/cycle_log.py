@@ -85,8 +85,14 @@ class CycleLog:
         self._switches = provenance.involuntary_switches()
 
     def _begun(self) -> tuple[int, int]:
-        """Mark the begin of a cycle; return it, and the instant from which its time counts."""
-        at_ns = self._marks.mark(BEGUN, self.cycles, 0)
+        """Mark the begin of a cycle, at the very end of the one before.
+
+        Returns
+        -------
+        int, int
+            That instant, and the one from which its time counts.
+        """
+        at_ns = self._marks.mark(BEGUN, self.cycles, self.cycles > 0)
         return at_ns, at_ns + self._marks.pause()
 
     @property

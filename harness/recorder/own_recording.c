@@ -40,7 +40,8 @@ static struct {
   uint32_t chains;
 } outer;
 
-static int64_t pause_ns; /* at the last begin of an iteration */
+static int64_t pause_ns;    /* at the last begin of an iteration */
+static int64_t finished_ns; /* the last mark */
 static struct attached last; /* whose memory is used again */
 
 static void swap_polls(int begins) {
@@ -157,8 +158,9 @@ void hindmost_resume(void) {
 }
 
 int64_t hindmost_own_mark(int what, int64_t number, int error) {
-  const int64_t t = now();
+  const int64_t t = what == BEGUN_MARK && error ? finished_ns : now();
   if (!loop_is_open() || !recording()) return t;
+  finished_ns = t;
   if (what == BEGUN_MARK)
     pause_ns = loop_mark(t);
   else

@@ -14,7 +14,7 @@ int hindmost_may_record(void);
 void hindmost_resume(void);
 
 /* An instant in the loop: the begin of an iteration, its end or the error that ended it, begin or end of a phase. Returns
- * the instant. */
+ * the instant. `error`: of a begin, whether it is the very end of the iteration before. */
 int64_t hindmost_own_mark(int what, int64_t number, int error);
 
 /* How long the recorder wrote at the last begin of an iteration, which is no part of any. */
