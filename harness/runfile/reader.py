@@ -414,7 +414,7 @@ class Run:
                 for variable in VARIABLES
                 if variable.large and variable.name not in checked
             ]
-            check_values_in(file, rest, self.columns, self.bodies)
+            check_values_in(self.path, file, rest, self.columns, self.bodies)
         self._verified = True
 
     @property
@@ -595,12 +595,16 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
         if int(held["interval_bodies"][:].sum(dtype=np.int64)) != sizes["iteration"]:
             raise DamagedFileError(f"{path}: 'interval_bodies' should sum to the bodies.")
     small = [variable for variable in there if not variable.large]
-    check_values_in(file, small, header.ranks, sizes["iteration"])
+    check_values_in(path, held, small, header.ranks, sizes["iteration"])
     return sizes
 
 
 def check_values_in(
-    file: h5py.File, variables: Iterable[Variable], ranks: int = 1, bodies: int = 1
+    path: Path,
+    datasets: Mapping[str, h5py.Dataset],
+    variables: Iterable[Variable],
+    ranks: int = 1,
+    bodies: int = 1,
 ) -> None:
     """Read the existing ones of these variables block by block, and check them.
 
@@ -610,14 +614,14 @@ def check_values_in(
         A value is out of range.
     """
     for variable in variables:
-        if variable.name not in file:
+        if variable.name not in datasets:
             continue
-        dataset = file[variable.name]
+        dataset = datasets[variable.name]
         size = dataset.size * dataset.dtype.itemsize
         rows = len(dataset) if size <= BLOCK_BYTES else max(1, len(dataset) * BLOCK_BYTES // size)
         for first in range(0, len(dataset), rows or 1):
             block = dataset[first : first + rows]
-            check_values(file.filename, variable, block, ranks, bodies)
+            check_values(path, variable, block, ranks, bodies)
 
 
 def check_values(

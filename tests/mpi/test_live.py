@@ -107,7 +107,7 @@ def commands(folder: Path) -> Commands:
     return {
         "solved": (
             "run", "laplacian-1d", "--unknowns", "2000", "--solver", "cg", "--solver", "gmres",
-            "--solver", "pgmres", "--iterations", "600", "--warmup", "0", "--live",
+            "--solver", "pgmres", "--iterations", "200", "--warmup", "0", "--live",
             "--out", folder / "solved",
         ),
         "adapted": (
@@ -134,11 +134,11 @@ def test_every_iteration_of_every_rank_is_in_one_frame(solved: Path) -> None:
             continue
         frames = list(group)
         iterations = [frame["iteration"] for frame in frames]
-        # The last frame has what is left, which is no iteration where the one before ended at 600.
+        # The last frame has what is left, which is no iteration where the one before ended at 200.
         assert iterations[:-1] == sorted(set(iterations[:-1]))
         assert iterations[0] == 64
-        assert iterations[-1] == 600
-        assert sum(sum(frame["bins"]) for frame in frames) == 2 * 600
+        assert iterations[-1] == 200
+        assert sum(sum(frame["bins"]) for frame in frames) == 2 * 200
         for frame in frames:
             assert sum(frame["phase_ns"]) == pytest.approx(frame["window_ns"], abs=10)
             work = frame["window_ns"] - sum(frame["phase_ns"][:4])
@@ -165,9 +165,11 @@ def test_the_feed_agrees_with_the_run_files(solved: Path) -> None:
 
 
 def start(out: Path, *more: str) -> subprocess.Popen[bytes]:
+    """Start solves whose ranks sleep a little in every iteration."""
     return subprocess.Popen(
         [BIN / "mpiexec", "-n", "2", BIN / "hindmost", "run", "diagonal", "--unknowns", "600",
-         "--solver", "cg", "--warmup", "0", "--live", "--out", out, *more],
+         "--solver", "cg", "--warmup", "0", "--inject", "fixed:length=1ms,probability=1,asleep",
+         "--live", "--out", out, *more],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
@@ -183,7 +185,7 @@ def feed_with_frames(out: Path, process: subprocess.Popen[bytes]) -> Path:
 
 
 def test_viewers_and_their_wishes_leave_the_run_as_it_is(tmp_path: Path) -> None:
-    iterations, repeats = 4_000, 4
+    iterations, repeats = 300, 3
     asked = ("--iterations", str(iterations), "--repeats", str(repeats))
     with start(tmp_path, *asked) as process:
         feed = feed_with_frames(tmp_path, process)
@@ -212,7 +214,7 @@ def test_viewers_and_their_wishes_leave_the_run_as_it_is(tmp_path: Path) -> None
 
 
 def test_a_killed_run_is_told_from_one_that_ended(tmp_path: Path) -> None:
-    with start(tmp_path, "--iterations", "4000", "--repeats", "9000") as process:
+    with start(tmp_path, "--iterations", "1000", "--repeats", "9000") as process:
         feed = feed_with_frames(tmp_path, process)
         with FeedReader(feed) as reader:
             assert reader.is_written() is True
