@@ -156,7 +156,7 @@ def test_jacobi_relaxation_is_that_of_the_stencil(ranks: Ranks, tmp_path: Path) 
     shape, sweeps = (6, 5, 4), 12
     done = ranks(
         4, "run", "jacobi-3d", "--grid", "x".join(map(str, shape)), "--iterations", str(sweeps),
-        "--warmup", "0", "--out", "runs",
+        "--out", "runs",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = hindmost.open(tmp_path / "runs/jacobi-3d-richardson-p4-0.h5")

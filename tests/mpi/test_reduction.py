@@ -239,14 +239,7 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     assert "by slow transfers of halos that were sent in time" in text
 
 
-CYCLES, INTERVALS = 45, 40
-FEWER_INTERVALS = f"""
-from unittest.mock import patch
-from hindmost.harness.reduction import decide
-patch.object(decide, "INTERVALS", {INTERVALS}).start()
-"""
-HOOKS = dict.fromkeys(("all", "some"), FEWER_INTERVALS)
-SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "4", "--cycles", str(CYCLES))
+SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "4", "--cycles", "205")
 
 
 SHARE = (
@@ -291,13 +284,13 @@ def test_kept_ranks_of_an_adaptive_run_count_as_in_a_whole_one(
 ) -> None:
     whole, some = both
     kept = some.kept_ranks
-    assert (some.columns, some.header.ranks, some.bodies) == (1, 2, CYCLES)
+    assert (some.columns, some.header.ranks, some.bodies) == (1, 2, 205)
     assert kept[0] == 0  # which predicts
     assert whole.variable("epoch")[-1] > 0  # the mesh has changed
     account = some.header.spec["reduction"]
     assert account["reasons"]["always"] == [0]
     for name in COUNTED:
-        assert some.variable(name).shape == (CYCLES, 1)
+        assert some.variable(name).shape == (205, 1)
         np.testing.assert_array_equal(some.variable(name), whole.variable(name)[:, kept])
     for name in ("epoch", "block_place", "block_load", "block_owner", "block_edge_bytes"):
         np.testing.assert_array_equal(some.variable(name), whole.variable(name))
@@ -315,11 +308,11 @@ def test_what_all_ranks_counted_is_kept_as_sums_and_extremes(both: tuple[Run, Ru
     whole, some = both
     kept = some.kept_ranks
     edges = np.concatenate([[0], np.cumsum(some.variable("interval_bodies"))])
-    assert (edges.size, edges[-1]) == (INTERVALS + 1, CYCLES)
+    assert (edges.size, edges[-1]) == (201, 205)
     names = some.texts("count")
     assert names == list(COUNTS)
     profile = some.variable("profile_count")
-    assert profile.shape == (INTERVALS, 2, len(COUNTS))
+    assert profile.shape == (200, 2, len(COUNTS))
     for name in COUNTED:
         counts, at = whole.variable(name), names.index(name)
         np.testing.assert_array_equal(total_of(some, name), counts.sum(axis=1))
