@@ -72,6 +72,8 @@ class LoopOfRanks:
         Of all ranks.
     delimited : bool
         Whether iterations have marks at both ends, as those of ``hindmost.record``.
+    apart : bool
+        Whether what lies between such iterations is part of none.
     """
 
     section: Matched
@@ -83,6 +85,7 @@ class LoopOfRanks:
     calls: Sequence[str]
     contexts: CallContexts
     delimited: bool
+    apart: bool
 
     def agreed(self) -> list[Agreed]:
         """Find out how the iterations of each rank are found.
@@ -141,7 +144,7 @@ class LoopOfRanks:
 
         def found_on(rank: int) -> RankBodies:
             recording, paused_ns = self.prepared(rank)
-            spans = agreed.spans(recording.marks)
+            spans = agreed.spans(recording.marks, apart=self.apart)
             recording = replace(recording, records=without_failed_phases(recording.records))
             return bodies_in(spans, parts[rank].facts.phases, recording, self.names, paused_ns)
 

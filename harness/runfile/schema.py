@@ -22,12 +22,8 @@ receipts need."""
 
 SUFFIX = ".h5"
 
-CHUNK_BYTES = 1 << 18
-"""Of a chunk of a variable, if the variable has as many."""
 MAX_IN_CHUNK = {"rank": 1024, "event": 24}
 """Entries of a chunk along a dimension whose chunks are larger: some readers want few of them."""
-MAX_ROWS = 256
-"""The same along other dimensions that may grow."""
 
 UNLIMITED = (
     *("iteration", "restart", "edge", "block", "block_edge"),
@@ -86,13 +82,13 @@ def chunk_shape(
     longest = {
         name: min(
             max(sizes[name], 1),
-            MAX_IN_CHUNK.get(name, MAX_ROWS if name in UNLIMITED else sizes[name]),
+            MAX_IN_CHUNK.get(name, 256 if name in UNLIMITED else sizes[name]),
         )
         for name in dimensions
     }
     for name in reversed(dimensions):
         others = itemsize * math.prod(longest.values()) // longest[name]
-        longest[name] = max(longest[name], min(sizes[name], CHUNK_BYTES // others))
+        longest[name] = max(longest[name], min(sizes[name], (1 << 18) // others))
     return tuple(
         -(-max(sizes[name], 1) // -(-max(sizes[name], 1) // longest[name])) for name in dimensions
     )
