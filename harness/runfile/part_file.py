@@ -170,7 +170,7 @@ SCALAR = h5py.h5s.create(h5py.h5s.SCALAR)
 
 
 def add_text(dataset: h5py.Dataset, name: str, text: str) -> None:
-    """Add an attribute that is a text: a file has some sixty, and h5py looks for a type each time."""
+    """Add an attribute that is a text: a file has some sixty, and h5py finds a type for each."""
     h5py.h5a.create(dataset.id, name.encode(), TEXT, SCALAR).write(np.array(text, object))
 
 

@@ -93,6 +93,7 @@ class Run:
         self.to_read: tuple[Any, ...] = ()
         self._verified = False  # all times
         self._names: frozenset[str] | None = None
+        self._kept: dict[str, NDArray[Any]] = {}
 
     def __repr__(self) -> str:
         """Describe the run."""
@@ -201,7 +202,14 @@ class Run:
             yield slice(first, min(first + rows, self.bodies))
 
     def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
-        """Read a variable, or some of its rows; raise a DataError if the run lacks it."""
+        """Read a variable, or some of its rows; raise a DataError if the run lacks it.
+
+        Small ones are kept: a page asks for some three hundred, and opening the file costs most.
+        """
+        if name in self._kept:
+            self._file.check_unchanged()
+            kept: NDArray[Any] = self._kept[name][rows].copy()
+            return kept
         known = self.has(name)
         with self.reading() as file:
             if not known:
@@ -210,6 +218,8 @@ class Run:
                     f"wrote the file. It has: {', '.join(file)}."
                 )
             values: NDArray[Any] = file[name][rows]
+        if rows == slice(None) and values.nbytes <= KEPT_BYTES:
+            self._kept[name] = values.copy()
         return values
 
     @property
@@ -448,10 +458,15 @@ class Run:
 
     def texts(self, name: str) -> list[str]:
         """Read texts, of every rank for instance; empty if the file lacks them."""
-        with self.reading() as file:
-            if name not in file:
-                return []
-            return texts_of(self.path, file, name)
+        if not self.has(name):
+            return []
+        kept = self._kept.get(name)
+        if kept is None:
+            with self.reading() as file:
+                kept = np.array(texts_of(self.path, file, name), object)
+            if len(kept) <= MAX_KEPT_TEXTS:
+                self._kept[name] = kept
+        return [*kept]
 
     @property
     def hosts(self) -> list[str]:
@@ -496,6 +511,9 @@ def open_run(path: str | Path) -> Run:
     return Run(verified_file, header, checksum, sizes, phases, summary)
 
 
+KEPT_BYTES = 64 << 10
+"""Largest variable that is kept when it was read."""
+MAX_KEPT_TEXTS = 4096
 BLOCK_BYTES = 8 << 20
 """Size of rows that are read at once: what is computed of them stays in the processor's caches."""
 
