@@ -42,7 +42,7 @@ for name in SOLVERS.names:
 def files_of(solvers, unknowns, out):
     plan = KrylovExperiment(workload="laplacian-1d", solvers=solvers,
                             system=SystemRequest(unknowns=unknowns),
-                            iterations=300, repeats=1, warmup=0, seed=0)
+                            iterations=300, repeats=1, warmup=1, seed=0)
     return [str(finished.file) for finished in run_campaign(plan, Path(out), parallel)]
 
 enough = solve.SPARE_RECORDS, solve.ROOM

@@ -380,8 +380,6 @@ def test_one_rank_that_is_kept_is_the_one_that_predicts(
     run = hindmost.open(file)
     run.verify()
     assert run.kept_ranks.tolist() == [0]
-    assert (
-        main(["run", "adaptive", "--cycles", "3", "--out", str(folder / "none"), "--keep", "2"])
-        == 2
-    )
+    words = ["run", "adaptive", "--cycles", "3", "--out", str(folder / "none"), "--keep", "2"]
+    assert main(words) == 2
     assert "a share above 0 and up to 1" in capsys.readouterr().err
