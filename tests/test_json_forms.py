@@ -1,7 +1,5 @@
 """The JSON of each verb is as its schema says, without keys that the schema does not know."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

@@ -1,7 +1,5 @@
 """The tutorial's commands, run as they are written."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Programs that know nothing of hindmost, under `hindmost attach`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The same conclusions from all calls of a program and from those that its budget keeps."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The efficiencies of solves on real ranks: identities, and no run faster than the ideal one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

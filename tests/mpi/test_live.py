@@ -1,7 +1,5 @@
 """Live feeds of real ranks: what is in them, that nothing else changes, and how they end."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import signal

@@ -1,7 +1,5 @@
 """Loops of programs that nobody marked: found in their code from the contexts of MPI calls."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Loops of one's own: MPI time counts by what the call is, however the loop is written."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

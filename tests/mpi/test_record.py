@@ -1,7 +1,5 @@
 """``hindmost.record``: a loop of one's own, on one and two ranks, with and without MPI."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Solves under a real mpiexec, recorded and read back."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

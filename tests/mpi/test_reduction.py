@@ -1,7 +1,5 @@
 """``hindmost run --keep`` and k-means on real ranks, held against one process."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -380,6 +378,6 @@ def test_one_rank_that_is_kept_is_the_one_that_predicts(
     run = hindmost.open(file)
     run.verify()
     assert run.kept_ranks.tolist() == [0]
-    words = ["run", "adaptive", "--cycles", "3", "--out", str(folder / "none"), "--keep", "2"]
+    words = ["run", "adaptive", "--deck", "timing-a", "--out", str(folder / "none"), "--keep", "2"]
     assert main(words) == 2
     assert "a share above 0 and up to 1" in capsys.readouterr().err

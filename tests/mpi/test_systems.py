@@ -1,7 +1,5 @@
 """The linear systems on several ranks: against PETSc's own programs, brute force and files."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Programs on several numbers of ranks: what is one program, and how it scales."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
