@@ -26,6 +26,7 @@ from hindmost.harness.attach.bodies import (
 )
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
+from hindmost.harness.attach.odd_numbers import MAX_COUNT
 from hindmost.harness.attach.own_iterations import BETWEEN
 from hindmost.harness.attach.raw import EDGE, Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
@@ -37,13 +38,19 @@ from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
+from hindmost.harness.reduction.kept import write_kept
 from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
-from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
+from hindmost.harness.runfile.contents import (
+    Edges,
+    Header,
+    RankRun,
+    SolveOfBody,
+    SummedStretches,
+)
 from hindmost.harness.runfile.contexts import merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
-from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import ProgressLine
 from hindmost.parsing import is_plain_name, parse_json
 from hindmost.text import counted
@@ -74,6 +81,8 @@ class Conversion:
         For the person who waits.
     name : RunName, optional
         Of the run file; by default its workload names it.
+    keep : float, optional
+        Share of the ranks whose full records are kept; by default as the program was recorded.
     """
 
     program: RawProgram
@@ -84,6 +93,7 @@ class Conversion:
     iterate_at: tuple[str, int] | None
     line: ProgressLine
     name: RunName | None = None
+    keep: float | None = None
 
     def write(self, number: int, sections: tuple[Matched, ...]) -> list[Path]:
         """Write the run files of some sections of one kind; collective.
@@ -247,6 +257,23 @@ class SectionGroup:
             np.add.at(seconds, context, [min(site.ns * NS, facts.seconds) for site in sites])
         return {"thread_calls_by_context": calls.astype(np.int64), "thread_s_by_context": seconds}
 
+    def stretches_of(self, place: int, section: RawSection) -> SummedStretches | None:
+        """Return where the time of a rank went; None if some of it is not known."""
+        found, numbers = section.array(Frame.STRETCHES), self._numbers[place]
+        good = (found["before"] < numbers.size) & (found["after"] < numbers.size)
+        for name in ("calls", "work_ns", "in_mpi_ns"):
+            good &= (found[name] >= 0) & (found[name] <= MAX_COUNT)
+        if not found.size or not good.all():
+            return None
+        return SummedStretches(
+            rank=np.full(found.size, place, np.int32),
+            after=numbers[found["before"]],
+            before=numbers[found["after"]],
+            calls=found["calls"],
+            work_s=found["work_ns"] * NS,
+            mpi_s=found["in_mpi_ns"] * NS,
+        )
+
     def assembled(self, chosen: Sequence[tuple[Matched, Agreed]]) -> AssembledRun:
         """Return what the ranks of this process bring to a run."""
         group, agreed = zip(*chosen, strict=True)
@@ -269,6 +296,9 @@ class SectionGroup:
             more["samples"] = samples_of(
                 raw, spans_ns, bodies, clock, numbers, contexts.count, self._names
             )
+            summed = any(part.facts.unit for part in group[0].parts)
+            if summed and (agreed[0].iterations or {}).get("no_loop"):
+                more["stretches"] = self.stretches_of(place, parts[0])
             if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([part.facts for part in parts], found)
             return rank_run(
@@ -323,7 +353,8 @@ class SectionGroup:
         if self._about:
             tell_missing(of_run, conversion.report)
         name = conversion.name or RunName.of(conversion.out, of_run)
-        path = write_run_as(name, of_run, runs, communicator)
+        share = conversion.keep or self._program.first.program.keep
+        path, _ = write_kept(name, of_run, runs, share, communicator)
         on_root(communicator, lambda: conversion.journal.note(entry, path))
         return path
 

@@ -28,7 +28,7 @@ MAX_IN_CHUNK = {"rank": 1024, "event": 24}
 UNLIMITED = (
     *("iteration", "restart", "edge", "block", "block_edge"),
     *("frame", "chain_place", "module", "code"),
-    *("sample", "sampled_thread", "stack", "stack_frame", "code_place"),
+    *("stretch", "sample", "sampled_thread", "stack", "stack_frame", "code_place"),
 )
 """Dimensions that may be empty or grow."""
 NAMED = ("phase", "predictor", "count", "activity")
@@ -296,6 +296,20 @@ VARIABLES = (
     ),
     *declare("code", "i4", "1", Range(0), group="contexts",
         code_line="first line of a function of Python",
+    ),
+    *declare("stretch", "i4", "1", RANK, group="stretches",
+        stretch_rank="rank of the calls of two contexts in a row",
+    ),
+    *declare("stretch", "u4", "1", COUNT, group="stretches",
+        stretch_after="context of the first of them; 0: the begin of the program",
+        stretch_before="context of the second",
+    ),
+    *declare("stretch", "i8", "1", COUNT, group="stretches",
+        stretch_calls="how often they came",
+    ),
+    *declare("stretch", "f8", "s", TIME, group="stretches",
+        stretch_work="time between them, in all",
+        stretch_mpi="time in the second, in all, and in calls between them that found nothing",
     ),
     *declare("sample", "i4", "1", RANK, group="samples",
         sample_rank="rank of samples that are equal",
