@@ -35,8 +35,7 @@ from hindmost.models.pmnf.segments.one_behaviour import (
 )
 from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
 from hindmost.models.pmnf.several.averaging import widened
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import ABSENT
+from hindmost.models.pmnf.space import ABSENT, PAPER
 
 Values = NDArray[np.float64]
 Outcomes = dict[str, list[float]]

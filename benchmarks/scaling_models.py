@@ -33,8 +33,7 @@ from hindmost.models.pmnf.segments.one_behaviour import (
     inside,
     measured,
 )
-from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace, columns
 
 LEVELS = (0.0, 0.02, 0.05, 0.10, 0.15)
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}

@@ -11,7 +11,7 @@ from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.laws.sample import Sample
-from hindmost.models.noise.digest import AllRanks, Digest
+from hindmost.models.noise.times import AllRanks, Digest
 
 
 def bodies_s(run: Run) -> NDArray[np.float64]:

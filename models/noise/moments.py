@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hindmost.models.noise.digest import Digest
-from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.times import Digest, SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.text import counted, seconds
 

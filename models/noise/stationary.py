@@ -18,11 +18,10 @@ from hindmost.models.laws.law import (
     fit_nct,
     law_of,
 )
-from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.quantiles import maximum_moments
 from hindmost.models.laws.sample import Sample
-from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.moments import Z90
-from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.times import Digest, SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.output import plain
 from hindmost.text import seconds

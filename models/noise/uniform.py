@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.laws.law import Law, fit_johnsonsu
-from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.moments import Z90
-from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.times import Digest, SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.text import counted, seconds
 

@@ -16,8 +16,7 @@ from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind, from_kernels
 from hindmost.models.pmnf.observations import MIN_POINTS, observe
-from hindmost.models.pmnf.several.averaging import average_over_hypotheses
-from hindmost.models.pmnf.several.restricted import restricted_likelihood
+from hindmost.models.pmnf.several.averaging import average_over_hypotheses, restricted_likelihood
 from hindmost.models.pmnf.several.search import search
 from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, searched_columns, tabulate
 
