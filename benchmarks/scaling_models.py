@@ -22,10 +22,9 @@ from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit_segments
-from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.search import ABSENT, search
+from hindmost.models.pmnf.search import ABSENT, penalties, search
 from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
     draw_terms,

@@ -33,7 +33,7 @@ from hindmost.models.simulation.blocks import (
     cycles_of_unknown,
     whole_bodies,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet
+from hindmost.models.simulation.recorded import exchanges_meet
 
 
 class Block:
@@ -151,7 +151,7 @@ ranks from which on tallies go through a run side by side."""
 def exchanges_meet_in(run: Run) -> bool:
     """Tell whether receipts of halos in a run file last until the neighbours come to their own.
 
-    See `hindmost.models.simulation.exchanges`. The MPI library decides that, so the first bodies
+    See `hindmost.models.simulation.recorded`. The MPI library decides that, so the first bodies
     stand for all.
     """
     edges = edges_of_columns(run)

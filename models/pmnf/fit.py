@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.observations import MIN_POINTS, Observations, observe
 from hindmost.models.pmnf.predictive import Component, mixture_interval
-from hindmost.models.pmnf.search import DIGITS, MAX_TERMS, MIN_ANGLE, search
+from hindmost.models.pmnf.search import DIGITS, MAX_TERMS, MIN_ANGLE, penalties, search
 from hindmost.models.pmnf.space import FINE, columns, search_space, searched_columns
 
 SHARE_OF_SPACE = 0.4

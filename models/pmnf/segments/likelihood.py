@@ -124,6 +124,8 @@ STEEPEST = float(max(power for power, _ in PAPER.exponents))
 EXPLAINED, MIN_SCATTER = 2.0, 0.01
 """Standard errors of the values that a power law or an exponential that explains them is off, on
 root mean square, at most; a standard error counts as this share at least."""
+MIN_WINDOWED = 2 * MIN_TOLD
+"""Points from which parts of a stretch are judged as well."""
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
 CALIBRATED = 0.075
@@ -309,7 +311,7 @@ def judge(
         Log marginal likelihood of a change at each split; -inf where it was not looked for.
     """
     excess, place = judge_whole(observations, stretch, kernels)
-    if stretch.size < (2 * MIN_TOLD):
+    if stretch.size < MIN_WINDOWED:
         return excess, place
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):

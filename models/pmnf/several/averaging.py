@@ -24,11 +24,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.criterion import corrected_akaike
 from hindmost.models.pmnf.hypotheses import Hypotheses
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.predictive import Component, mixture_interval
-from hindmost.models.pmnf.search import DIGITS
+from hindmost.models.pmnf.search import DIGITS, corrected_akaike
 from hindmost.models.pmnf.space import SearchSpace, tabulate
 
 

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared, part, summing
-from hindmost.models.pmnf.criterion import MAX_PRODUCTS
 from hindmost.models.pmnf.hypotheses import Hypotheses
+from hindmost.models.pmnf.search import MAX_PRODUCTS
 
 KEPT = 100
 """Hypotheses that are kept of each kernel: the best, the runners-up, and others to average over."""

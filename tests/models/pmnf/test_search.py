@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.criterion import penalties
-from hindmost.models.pmnf.search import ABSENT, search
+from hindmost.models.pmnf.search import ABSENT, penalties, search
 from hindmost.models.pmnf.segments.one_behaviour import inside, measured, two_terms
 from hindmost.models.pmnf.space import PAPER, Term, columns
 
