@@ -22,6 +22,8 @@ from hindmost.jobs.core.durable import DISK_FULL
 from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import INTERRUPTED, TERMINATED, WORK_IS_LEFT
 
+TOLD_WITHIN_S = 2.0
+"""Between the end of ranks and of their driver, when a scheduler ends all, node by node."""
 ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
 """Exit statuses, as in a shell, after TERM or INT."""
 NOT_FOUND = 127
@@ -188,7 +190,7 @@ def wait(
 
 def told_to_stop(signals: Signals) -> bool:
     """Tell whether a scheduler is ending all processes, and the ranks ended first."""
-    told_at = time.monotonic() + 2.0
+    told_at = time.monotonic() + TOLD_WITHIN_S
     while not signals.stop and time.monotonic() < told_at:
         signals.wait(told_at - time.monotonic())
     return signals.stop
