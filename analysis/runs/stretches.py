@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.tallies import (
+    MAX_IN_MEMORY,
     Block,
     clock_uncertainty,
     exchanges_meet_in,
