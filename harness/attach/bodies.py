@@ -198,7 +198,7 @@ def records_of(
     """
     size = min(each.size(Frame.RECORDS), each.facts.kept)
     records, at = np.empty(size, NOTED if contexts.known else RECORD), 0
-    words = records.view(np.uint64).reshape(size, records.itemsize // 8)  # a record has the first
+    words = records.view(np.uint64).reshape(size, records.itemsize // 8)  # RECORD first
     for part in each.parts(Frame.RECORDS):
         own = part[: size - at].view(np.uint64).reshape(-1, RECORD.itemsize // 8)
         words[at : at + len(own), : own.shape[1]] = own

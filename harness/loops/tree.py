@@ -33,7 +33,7 @@ BLOCK_CALLS = 1 << 19
 
 
 MAX_TABLE = 1 << 24
-"""Possible pairs of contexts among which a table finds those that occur; of more it takes longer."""
+"""Possible pairs of contexts among which a table finds those that occur."""
 
 
 class Step(IntEnum):
@@ -200,7 +200,7 @@ class _Pairs:
     def calls(self, pairs: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first calls of some pairs in the order of time, shape (call,)."""
         parts = [self.order[self.start[at] : self.start[at + 1]] for at in pairs]
-        joined = np.concatenate([np.empty(0, np.uint32), *parts])
+        joined: NDArray[np.uint32] = np.concatenate([np.empty(0, np.uint32), *parts])
         if len(parts) > 1:
             joined.sort(kind="stable")  # of some ordered parts
         return joined.astype(np.int64)
