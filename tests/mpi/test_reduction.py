@@ -390,6 +390,6 @@ def test_one_rank_that_is_kept_is_the_one_that_predicts(
     run = hindmost.open(file)
     run.verify()
     assert run.kept_ranks.tolist() == [0]
-    words = ["run", "adaptive", "--deck", "timing-a", "--out", str(folder / "none"), "--keep", "2"]
-    assert main(words) == 2
+    words = ["run", "adaptive", "--deck", "timing-a", "--cycles", "3", "--keep", "2"]
+    assert main([*words, "--out", str(folder / "none")]) == 2
     assert "a share above 0 and up to 1" in capsys.readouterr().err
