@@ -112,7 +112,7 @@ def last_rank(use: TimeUse) -> str:
     fact = UnequalWork(
         quantity="Unequal work",
         culprit=use.culprit,
-        subject=f"rank {use.culprit.rank} (of {use.ranks} on the first node)",
+        subject=f"rank {use.culprit.rank} (of {use.ranks})",
         ranks=use.ranks,
         iterations=0,
     )

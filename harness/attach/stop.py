@@ -54,12 +54,10 @@ class ProgramWatch:
     pages : Path
         Folder of the pages of the ranks.
     request : StopRequest or None
-    say : callable
-        Tells the person a line.
-    raw_file : callable
-        Returns the raw file of the first rank's node, once there is one.
     out : Path
         Where run files of earlier runs are.
+    say : callable
+        Tells the person a line.
     title : str
         What the program calls the loop that it marks; empty if it does not say.
     total : int
@@ -70,15 +68,14 @@ class ProgramWatch:
         self,
         pages: Path,
         request: StopRequest | None,
-        say: Callable[[str], None],
-        raw_file: Callable[[], Path | None],
-        out: Path,
+        out: Path = Path(),
+        say: Callable[[str], None] = lambda _: None,
         *,
         title: str = "",
         total: int = 0,
     ) -> None:
         self.page = PairsPage(pages / "0")
-        self.request, self._say, self._raw_file = request, say, raw_file
+        self.request, self._say = request, say
         self._watcher = LoopWatcher(self.page)
         self._pages, self._work = pages, RankWork(pages)
         self._failure = ""
@@ -127,7 +124,7 @@ class ProgramWatch:
 
     def _follow(self) -> None:
         """Take in what the program did."""
-        if self._folder is None and (path := self._raw_file()) is not None:
+        if self._folder is None and (path := self.page.raw_file) is not None:
             folder = self._folder = path.parent
             self._watcher.follow(path)
             if self._limit is not None:

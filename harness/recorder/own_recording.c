@@ -105,9 +105,7 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   if (file) take_settings(file);
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
-  begin_pairs();
-  if (attached.budget || attached.samples || pairs_page) call_hooks.after_call = bound_call;
-  if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
+  if (attached.budget || attached.samples || attached.pages) call_hooks.after_call = bound_call;
 }
 
 static int get_memory_again(void) {
@@ -133,6 +131,8 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
     leave_own();
     return any;
   }
+  begin_pairs();
+  if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
   write_program();
   write_clock();
   count_active_collectives();

@@ -73,7 +73,7 @@ static struct pass pass_now(void) {
 }
 
 static void ask_for_loop(void) {
-  if (pairs_page) pairs_page->asks = 1;
+  if (pairs_page && !attached.about) pairs_page->asks = 1; /* a program that records itself knows its loop */
 }
 
 /* The border that a pair is; a pass that begins there is counted. */
@@ -124,6 +124,7 @@ static void begin_pairs(void) {
   if (memory == MAP_FAILED) return;
   if (io_file < 0) io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
   pairs_page = memory;
+  snprintf(pairs_page->raw_file, sizeof pairs_page->raw_file, RAW_FILE, attached.folder, attached.first_of_node);
   __atomic_store_n(&pairs_page->pid, getpid(), __ATOMIC_RELEASE);
 }
 

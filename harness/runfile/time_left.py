@@ -159,7 +159,7 @@ class TimeUse:
     culprit : Culprit or None
         The rank that the others wait for so far.
     ranks : int
-        Ranks among which it is: those of the first node.
+        Ranks among which it is: those of nodes on which a process follows them.
     checkpoint_s : float
         What the next checkpoint may take; 0 if none was seen.
     checkpoints : tuple of CheckpointWritten

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
+from hindmost.harness.attach.beside import follow_node
 from hindmost.harness.attach.environment import (
     STATUS,
     export_lines,
@@ -52,8 +53,6 @@ from hindmost.text import read_share
 if TYPE_CHECKING:
     from hindmost.harness.attach.limit import StopRequest
 
-FIRST_NODE = "node-0000000.raw"
-"""The raw file of the node of rank 0."""
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
@@ -356,8 +355,11 @@ def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None
     if not arguments.inject:
         await_first(settings)
     try:
-        first, _, _ = settings.read_text().partition("\n")
+        first, *lines = settings.read_text().splitlines()
         library = Path(first.removeprefix(f"{LIBRARY} "))
+        pages = next((line for line in lines if line.startswith(f"{PAGES} ")), "")
+        if pages:
+            follow_node(Path(pages.removeprefix(f"{PAGES} ")))
     except OSError:  # it draws its own noise, or the first rank is late or has ended
         settings = settings_path(arguments, rank)  # only the first rank's says where the run was
         library = prepare(arguments, settings)
@@ -384,7 +386,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
         environment = {**original, **added}
-        ended = run_watched(program, environment, blocked, told, Path(pages.name), arguments, stop)
+        ended = run_watched(program, environment, blocked, Path(pages.name), arguments, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
@@ -415,7 +417,6 @@ def run_watched(
     program: list[str],
     environment: dict[str, str],
     blocked: set[signal.Signals],
-    told: Path,
     pages: Path,
     arguments: argparse.Namespace,
     request: StopRequest | None,
@@ -424,12 +425,8 @@ def run_watched(
     from hindmost.harness.attach.borders import NodeBorders
     from hindmost.harness.attach.stop import POLL_S, ProgramWatch
 
-    def raw_file() -> Path | None:
-        processes = read_outcome(told).processes
-        return processes[0].folder / FIRST_NODE if processes else None
-
-    watch = ProgramWatch(pages, request, warn, raw_file, arguments.out)
-    borders = NodeBorders(pages, raw_file)
+    watch = ProgramWatch(pages, request, arguments.out, warn)
+    borders = NodeBorders(pages)
 
     def poll() -> None:
         watch.poll()
