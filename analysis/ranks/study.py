@@ -15,8 +15,8 @@ from hindmost.analysis.ranks.read import RanksOfRun, analyse_profiles, analyse_r
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MAX_NAMED
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.runs.run_facts import unequal_work
 from hindmost.analysis.runs.straggler import StragglerVerdict, subject, verdict_of

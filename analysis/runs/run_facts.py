@@ -14,10 +14,15 @@ import numpy as np
 
 from hindmost.analysis.runs.check_bodies import named, recurring_of
 from hindmost.analysis.runs.configuration import is_loop
-from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait
+from hindmost.analysis.runs.cores import (
+    CROWDED,
+    REMEDY,
+    TAKEN,
+    busy_threads,
+    core_wait,
+    unequal_threads,
+)
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.links import link_words, node_links
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.sampled import (
     RunSamples,
     contexts_in,
@@ -35,7 +40,8 @@ from hindmost.analysis.runs.stretches import (
     stretches_of,
     work_in,
 )
-from hindmost.analysis.runs.threads import busy_threads, unequal_threads
+from hindmost.analysis.runs.summary import link_words, node_links
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.show.facts import (
     Certainty,
     ExtraWork,

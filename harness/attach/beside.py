@@ -47,18 +47,11 @@ class Beside:
         own = {
             name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)
         }
-        words = (pages, title, total, os.getpid(), stat_fields()[START])
-        started = subprocess.run(  # by a shell that ends at once: programs wait for their children
-            [
-                "/bin/sh",
-                "-c",
-                '"$@" </dev/null >/dev/null 2>&1 & echo $!',
-                "sh",
-                sys.executable,
-                "-m",
-                __name__,
-                *map(str, words),
-            ],
+        words = map(str, (pages, title, total, os.getpid(), stat_fields()[START]))
+        # A shell that ends at once starts it: programs wait for their children.
+        shell = ("/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 & echo $!', "sh")
+        started = subprocess.run(
+            [*shell, sys.executable, "-m", __name__, *words],
             stdout=subprocess.PIPE,
             env={**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,

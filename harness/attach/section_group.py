@@ -26,6 +26,7 @@ from hindmost.harness.attach.bodies import (
 )
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
+from hindmost.harness.attach.odd_numbers import MAX_COUNT
 from hindmost.harness.attach.own_iterations import BETWEEN
 from hindmost.harness.attach.raw import EDGE, Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
@@ -40,7 +41,13 @@ from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.reduction.kept import write_kept
 from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
-from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
+from hindmost.harness.runfile.contents import (
+    Edges,
+    Header,
+    RankRun,
+    SolveOfBody,
+    SummedStretches,
+)
 from hindmost.harness.runfile.contexts import merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
@@ -250,6 +257,23 @@ class SectionGroup:
             np.add.at(seconds, context, [min(site.ns * NS, facts.seconds) for site in sites])
         return {"thread_calls_by_context": calls.astype(np.int64), "thread_s_by_context": seconds}
 
+    def stretches_of(self, place: int, section: RawSection) -> SummedStretches | None:
+        """Return where the time of a rank went; None if some of it is not known."""
+        found, numbers = section.array(Frame.STRETCHES), self._numbers[place]
+        good = (found["before"] < numbers.size) & (found["after"] < numbers.size)
+        for name in ("calls", "work_ns", "in_mpi_ns"):
+            good &= (found[name] >= 0) & (found[name] <= MAX_COUNT)
+        if not found.size or not good.all():
+            return None
+        return SummedStretches(
+            rank=np.full(found.size, place, np.int32),
+            after=numbers[found["before"]],
+            before=numbers[found["after"]],
+            calls=found["calls"],
+            work_s=found["work_ns"] * NS,
+            mpi_s=found["in_mpi_ns"] * NS,
+        )
+
     def assembled(self, chosen: Sequence[tuple[Matched, Agreed]]) -> AssembledRun:
         """Return what the ranks of this process bring to a run."""
         group, agreed = zip(*chosen, strict=True)
@@ -272,6 +296,9 @@ class SectionGroup:
             more["samples"] = samples_of(
                 raw, spans_ns, bodies, clock, numbers, contexts.count, self._names
             )
+            summed = any(part.facts.unit for part in group[0].parts)
+            if summed and (agreed[0].iterations or {}).get("no_loop"):
+                more["stretches"] = self.stretches_of(place, parts[0])
             if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([part.facts for part in parts], found)
             return rank_run(

@@ -131,7 +131,8 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
     leave_own();
     return any;
   }
-  begin_pairs();
+  if (attached.pages) begin_pairs();
+  begin_stretches(now());
   if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
   write_program();
   write_clock();

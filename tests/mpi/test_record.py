@@ -16,7 +16,7 @@ from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.summary import summarise_run

@@ -14,7 +14,7 @@ from tests.conftest import Ranks
 
 import hindmost
 from hindmost.analysis.runs.check import check_group
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
