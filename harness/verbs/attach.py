@@ -351,16 +351,19 @@ def await_first(settings: Path) -> None:
 
 def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
     """Become the program, on a rank that is not the first; the first prepares and converts."""
-    settings = settings_path(arguments, rank if arguments.inject else 0)
+    settings, text = settings_path(arguments, rank if arguments.inject else 0), ""
     if not arguments.inject:
         await_first(settings)
-    try:
-        first, *lines = settings.read_text().splitlines()
-        library = Path(first.removeprefix(f"{LIBRARY} "))
-        pages = next((line for line in lines if line.startswith(f"{PAGES} ")), "")
-        if pages:
-            follow_node(Path(pages.removeprefix(f"{PAGES} ")))
-    except OSError:  # it draws its own noise, or the first rank is late or has ended
+        if not settings.exists():  # the first rank may still compile the recorder
+            library_to_preload(arguments.mpicc)
+    with suppress(OSError):
+        text = settings.read_text()
+    found = dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
+    if PAGES in found:
+        follow_node(Path(found[PAGES]))
+    if LIBRARY in found:
+        library = Path(found[LIBRARY])
+    else:  # it draws its own noise, or the first rank is late or has ended
         settings = settings_path(arguments, rank)  # only the first rank's says where the run was
         library = prepare(arguments, settings)
     become_program(program, {**os.environ, **variables(library, settings)})
