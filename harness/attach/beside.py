@@ -102,7 +102,9 @@ def follow(pages: Path, title: str, total: int, program: int, start: str) -> Non
         with suppress(OSError):  # not on the core of the rank that started it
             os.sched_setaffinity(0, range(os.cpu_count() or 1))
         part = ProgramWatch(pages, None, title=title, total=total) if title else None
-        followers = [part] if part is not None else [NodeBorders(pages), NodeWork(pages)]
+        followers: list[ProgramWatch | NodeBorders | NodeWork] = (
+            [NodeBorders(pages), NodeWork(pages)] if part is None else [part]
+        )
         while runs():
             for follower in followers:
                 follower.poll()

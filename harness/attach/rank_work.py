@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from hindmost.errors import HindmostError
 from hindmost.files import read_text, write_atomically
 from hindmost.harness.attach.pairs import PairsPage, map_new_pages
+from hindmost.harness.attach.place_of_work import PlacesOfWork
+from hindmost.harness.runfile.time_left import WorkPlace
 from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
 from hindmost.models.ranks.lateness import LatenessSum
 from hindmost.output import strict_json
@@ -111,6 +113,7 @@ class RankWork:
         self._begin()
 
     def _begin(self) -> None:
+        self._places = PlacesOfWork(self._pages)
         self._before: NDArray[np.float64] | None = None
         self._core_wait_before = self._core_wait_s()
         self._counts: list[int] = []
@@ -178,6 +181,12 @@ class RankWork:
             self._core_wait_s() - self._core_wait_before,
         )
         return found and _renumbered(found, [*self._pages, *self._others])
+
+    def place(self, rank: int) -> WorkPlace | None:
+        """Return where a rank of this node works more than others; None if that is not known."""
+        with suppress(OSError, HindmostError):  # its raw file is gone
+            return self._places.of_extra(rank)
+        return None
 
     def _core_wait_s(self) -> NDArray[np.float64]:
         """Return how long each rank could run and had no core; NaN where that is not known."""
