@@ -420,7 +420,7 @@ with hindmost.record("mine.h5", comm, **asked) as recorder:
     done = bytearray(1)
     while not done[0]:
         step(recorder)
-        done[0] = time.monotonic() > end and watched()
+        done[0] = time.monotonic() > end and bool(watched())
         comm.Bcast(done, 0)
     os.kill(os.getpid(), signal.SIGKILL)
 """
