@@ -108,7 +108,7 @@ class WatchedProgram:
 
 
 def last_rank(use: TimeUse) -> str:
-    """Say which rank the others wait for, and whether that is in doubt; empty if none is known."""
+    """Say for which rank the others wait, whether that is in doubt, and where; empty: unknown."""
     if use.culprit is None:
         return ""
     where = ""
@@ -124,7 +124,7 @@ def last_rank(use: TimeUse) -> str:
         where=where,
         where_share=use.place.share if use.place else 0.0,
     )
-    return on_one_run(fact)[0].text
+    return " ".join(sentence.text for sentence in on_one_run(fact) if not sentence.rank)
 
 
 def find_program(path: Path) -> WatchedProgram | None:

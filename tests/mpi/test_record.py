@@ -444,7 +444,7 @@ def test_a_program_that_is_killed_keeps_its_records(
     if listens:
         said = last_rank(use)
         assert "ank 0 (of 2)" in said
-        assert "lies between step (script.py:" in said
+        assert "of its extra work lies between step in <module> (script.py:" in said
     convert = [sys.executable, "-m", "hindmost", "attach", "--convert", "mine.raw"]
     subprocess.run(convert, check=True, cwd=tmp_path)
     assert not (tmp_path / "mine.raw").exists()
