@@ -187,11 +187,6 @@ def of_cycles(chart: Callable[[AdaptiveRun], Chart]) -> Callable[[Run, FigureCho
     return lambda run, choice: chart(read_adaptive(run))
 
 
-def make_grind(run: Run, choice: FigureChoice) -> Chart:
-    """Make the chart of time per cell, with the curves of the machine that was chosen."""
-    return time_per_cell(read_adaptive(run), choice.machine)
-
-
 ADAPTIVE_FIGURES = (
     RunFigure(
         name="predicted",
@@ -220,7 +215,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: time per cell, and the probed curve (--machine)",
         caption="Hydro time of rank 0 per cell and step in each cycle, against the cells of the "
         "rank, and the probed piecewise curve that the offline model uses.",
-        make=make_grind,
+        make=lambda run, choice: time_per_cell(read_adaptive(run), choice.machine),
         default=True,
     ),
     RunFigure(

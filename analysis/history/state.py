@@ -352,12 +352,15 @@ def without_chance(
     now : float
         The newest night: seconds since 1970, UTC.
     """
-    recent = [
-        change
-        for kept, found in judged
-        for c, change in enumerate(found.changes)
-        if change.time > now - RECENT * SECONDS_A_DAY and not was_confirmed(kept, found, c)
-    ]
+    recent = []
+    for kept, found in judged:
+        before = pair(kept.verdicts, found)
+        recent += [
+            change
+            for c, change in enumerate(found.changes)
+            if change.time > now - RECENT * SECONDS_A_DAY
+            and not (c in before and kept.verdicts[before[c]].confirmed)
+        ]
     tests = max(len(judged), len(recent))
     limit = 0.0
     for rank, p_value in enumerate(sorted(each.p_anywhere for each in recent), start=1):
@@ -373,12 +376,6 @@ def without_chance(
         return replace(found, changes=changes)
 
     return [(kept, marked(found)) for kept, found in judged]
-
-
-def was_confirmed(kept: KeptSeries, found: Detection, change: int) -> bool:
-    """Tell whether a change, by its number, was reported as confirmed before."""
-    before = pair(kept.verdicts, found).get(change)
-    return before is not None and kept.verdicts[before].confirmed
 
 
 def merged(kept: NightlySeries, given: NightlySeries, now: float) -> NightlySeries:

@@ -182,18 +182,13 @@ def options_by_name(words: Sequence[str]) -> dict[str, str]:
     """
     name, values = "command", dict[str, list[str]]()
     for word in words:
-        if is_option(word):
+        if word.startswith("-") and not word.lstrip("-.")[:1].isdigit():  # not of -0.5
             name, _, value = word.partition("=")
             given = values.setdefault(name, [])
             given += [value] if value else []
         else:
             values.setdefault(name, []).append(word)
     return {name: " ".join(given) for name, given in values.items()}
-
-
-def is_option(word: str) -> bool:
-    """Tell whether a word of a command line names an option: ``-n``, but not ``-0.5``."""
-    return word.startswith("-") and not word.lstrip("-.")[:1].isdigit()
 
 
 def petsc_options_of(run: Run) -> dict[str, str]:

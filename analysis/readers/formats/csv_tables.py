@@ -497,14 +497,10 @@ def _read_ranks(path: Path) -> RankColumns:
     )
 
 
-def _recognises_ranks(path: Path, head: bytes) -> bool:
-    return header_and_first_row(head) is not None
-
-
 CSV_RANKS = RankFormat(
     name="csv",
     looks_like="a table with a row for every rank, as rank,host,compute [s],messages",
-    recognises=_recognises_ranks,
+    recognises=lambda path, head: header_and_first_row(head) is not None,
     read=_read_ranks,
 )
 

@@ -110,8 +110,9 @@ def perflog(path: Path, remarks: Remarks) -> Iterator[tuple[str, Record]]:
         yield f"{path}, line {at}", named(row)
 
 
-def is_perflog(columns: set[str]) -> bool:
-    """Return whether these are the columns of a performance log."""
+def is_perflog(path: Path, head: bytes) -> bool:
+    """Tell whether the first line has the columns of a performance log."""
+    columns = set(first_line(head).split("|"))
     return {"result", "system"} <= columns and not columns.isdisjoint(NAMES)
 
 
@@ -164,7 +165,7 @@ def named(record: Record) -> Record:
 REFRAME_LOG = Layout(
     name="reframe-perflog",
     looks_like="ReFrame's perflogs/SYSTEM/PARTITION/TEST.log",
-    recognises=lambda path, head: is_perflog(set(first_line(head).split("|"))),
+    recognises=is_perflog,
     records=perflog,
     case=NAMES,
     values=perfvalues,
