@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.acknowledgements import fits
 from hindmost.analysis.history.dates import date_labels
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries, fits
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.analysis.readers.read import read_history

@@ -15,10 +15,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.commit_ranges import LocalGit
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest, next_due
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import Acknowledgement, JudgedSeries, about
 from hindmost.analysis.history.state import (
     HistoryState,
     judge_series,
