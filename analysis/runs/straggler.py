@@ -294,7 +294,7 @@ def verdict_of(run: Run, costs: RankCosts | None = None) -> StragglerVerdict:
 
 def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
     """Find the culprit of a run; see `verdict_of`."""
-    stretches = stretches_of(run)
+    stretches = () if run.reduced else stretches_of(run)  # else of some ranks
     withheld = why_withheld(run) or why_nobody(run, costs)
     if withheld:
         return StragglerVerdict(run=run, costs=costs, culprit=None, withheld=withheld)
