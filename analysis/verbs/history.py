@@ -218,7 +218,6 @@ acknowledges changes in a TOML file next to the data, to be kept in a repository
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Report what changed in nightly results, and next to which commits."
-    parser.epilog = EXAMPLES
     parser.usage = (
         "%(prog)s [option ...] FILE-OR-DIR ...\n       "
         "%(prog)s ack FILE-OR-DIR --date DATE --reason TEXT [--machine M] [--case C] [--timer T]\n"

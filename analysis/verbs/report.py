@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Write one HTML file that begins with what costs most time. It needs no network."
     )
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "file",
         nargs="+",
