@@ -66,7 +66,6 @@ def times_over_cycles(
         series=(*([ran] if run.neighbour.any() else []), *lines),
         y_limits=(0.0, top),
         note=f"{beyond} of {measured.size} lie beyond" if beyond else "",
-        marks={},
         counted=True,
         legend_below=len(times_s) > 3,
     )
@@ -146,7 +145,6 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
         series=(points, *curves),
         y_limits=(0.0, top),
         note=f"{beyond} of {each.size} cycles lie beyond" if beyond else "",
-        marks={},
         logarithmic=(machine is not None, False),
     )
 
@@ -176,7 +174,6 @@ def accumulated(run: AdaptiveRun) -> Chart:
         y=Quantity("accumulated time", "s"),
         series=tuple(series),
         y_limits=(0.0, ROOM * float(total[-1])),
-        marks={},
         counted=True,
         legend_below=True,
     )

@@ -525,7 +525,6 @@ def scaling_charts(kernels: Sequence[KernelEfficiencies]) -> list[tuple[Chart, s
         y=Quantity(f"speed-up over {counted(first, 'rank')}"),
         series=tuple(faster),
         y_limits=(0.8 * low, 1.2 * high),
-        marks={},
         x_ticks=tuple(x.tolist()),
         logarithmic=(True, True),
     )
