@@ -174,7 +174,7 @@ REFRAME_LOG = Layout(
     failure=of_reframe,
     parameters=("environment",),
     software={"environment": "environment", "modules": "modules"},
-).format
+)
 
 REFRAME_REPORT = Layout(
     name="reframe-report",
@@ -188,7 +188,7 @@ REFRAME_REPORT = Layout(
     failure=of_reframe,
     parameters=("environment",),
     software={"environment": "environment", "ReFrame": "session/version"},
-).format
+)
 
 
 # TALP.
@@ -237,7 +237,7 @@ TALP = Layout(
     parameters=("ranks",),
     software={"DLB": "dlbVersion"},
     commits={"": "metadata/git_commit"},
-).format
+)
 
 
 # Ramble.
@@ -282,7 +282,7 @@ RAMBLE = Layout(
     failure=lambda each: (
         "" if each.get("RAMBLE_STATUS") == SUCCESS else str(each.get("RAMBLE_STATUS"))
     ),
-).format
+)
 
 
 # Criterion.
@@ -323,7 +323,7 @@ CRITERION = Layout(
     records=messages,
     case=("id",),
     values=of_criterion,
-).format
+)
 
 
 # Go.
@@ -374,7 +374,7 @@ GO = Layout(
     values=of_go,
     parameters=("procs",),
     hardware={"cpu": "cpu"},
-).format
+)
 
 
 # JMH.
@@ -422,7 +422,7 @@ JMH = Layout(
     values=of_jmh,
     parameters=("parameters",),
     software={"JDK": "jdkVersion", "JVM": "vmVersion", "JMH": "jmhVersion"},
-).format
+)
 
 
 # Catch2.
@@ -466,6 +466,6 @@ CATCH2 = Layout(
     case=("case",),
     values=of_catch,
     failure=lambda record: str(record["failed"]),
-).format
+)
 
 FORMATS = (REFRAME_LOG, REFRAME_REPORT, TALP, RAMBLE, CRITERION, GO, JMH, CATCH2)
