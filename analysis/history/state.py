@@ -246,8 +246,7 @@ class HistoryState:
             else:
                 series[given.name] = KeptSeries(series=given)
         later = successors([each.series for each in series.values()])
-        cases = {name.place for name in series}
-        for machine, case in cases:
+        for machine, case in {name.place for name in series}:
             if case in (renamed or {}):
                 later[machine, case] = (machine, (renamed or {})[case])
         for name in [name for name in series if name.place in later]:
@@ -263,12 +262,12 @@ class HistoryState:
                 )
             else:
                 series[there] = replace(before, series=replace(before.series, name=there))
-        failed = [
-            replace(each, machine=place[0], case=place[1])
-            for each in (*self.failures, *history.failures)
-            for place in [later.get((each.machine, each.case), (each.machine, each.case))]
-        ]
-        runs = {(each.time, each.machine, each.case, each.reason): each for each in failed}
+        runs = {}
+        for each in (*self.failures, *history.failures):
+            place = each.machine, each.case
+            machine, case = later.get(place, place)
+            failed = replace(each, machine=machine, case=case)
+            runs[each.time, machine, case, each.reason] = failed
         return HistoryState(
             method=method,
             series={name: series[name] for name in sorted(series)},

@@ -281,16 +281,12 @@ def judge_history(
     judge = partial(judge_series, method=method)
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(given[0])]
-    with nullcontext(executor) if executor else threads() as chosen:
+    threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    with nullcontext(executor) if executor else threads as chosen:
         results += chosen.map(judge, given[1:])
-    until = newest(history, now)
+    until, both = newest(history, now), list(zip(given, results, strict=True))
     found = without_chance(
-        [
-            (kept, each)
-            for kept, each in zip(given, results, strict=True)
-            if not isinstance(each, str)
-        ],
-        until,
+        [(kept, each) for kept, each in both if not isinstance(each, str)], until
     )
     next_kept = {kept.series.name: reported(kept, each) for kept, each in found}
     study = HistoryStudy(
@@ -309,11 +305,7 @@ def judge_history(
         last_days=last_days,
         until=until,
         now=now,
-        refused={
-            kept.series.name: each
-            for kept, each in zip(given, results, strict=True)
-            if isinstance(each, str)
-        },
+        refused={kept.series.name: each for kept, each in both if isinstance(each, str)},
         state=state and whole.judged(next_kept, until),
     )
     machines, cases = study.silent_machines(), study.silent_cases()
@@ -325,8 +317,3 @@ def judge_history(
             for place in [each.series.name.place]
         ),
     )
-
-
-def threads() -> ThreadPoolExecutor:
-    """Return a thread for each core that this process may use."""
-    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
