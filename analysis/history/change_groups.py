@@ -41,7 +41,7 @@ from hindmost.text import counted, first_of, p_words, percent, quantity, signed_
 class NightChange(Fact):
     """A change or drift of a series, with those of the timers that are its parts.
 
-    Terminal, page, mail and JSON have this fact; its words are in `change_sentences`.
+    Terminal, page, mail and JSON have this fact; its words are `change_words`.
 
     Attributes
     ----------
