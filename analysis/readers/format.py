@@ -179,6 +179,23 @@ class Session:
         """Return the results of a case; see `CaseResult` for what else may be given."""
         return CaseResult(session=self, case=case, values=values, **more)
 
+    def measured(self, case: str, values: Iterable[Value]) -> CaseResult:
+        """Return the results of a case by its values, of which each has its repetitions."""
+        by_timer = {value.timer: value for value in values}
+        summaries = {timer: summarise(value.values) for timer, value in by_timer.items()}
+        errors = {timer: each.error or summaries[timer][1] for timer, each in by_timer.items()}
+        return self.result(
+            case,
+            {timer: value for timer, (value, _) in summaries.items()},
+            units={timer: value.unit for timer, value in by_timer.items()},
+            errors={timer: error for timer, error in errors.items() if error is not None},
+            smaller_is_better={
+                timer: value.smaller_is_better
+                for timer, value in by_timer.items()
+                if value.smaller_is_better is not None
+            },
+        )
+
     def failed(self, case: str, reason: str) -> FailedRun:
         """Return a failed run of a case."""
         return FailedRun(
@@ -374,19 +391,7 @@ class Layout(HistoryFormat):
         values = [] if why else [each for each in self.values(record) if each.values]
         if not values:
             return session.failed(case, why or "no values")
-        summaries = {value.timer: summarise(value.values) for value in values}
-        errors = {value.timer: value.error or summaries[value.timer][1] for value in values}
-        return session.result(
-            case,
-            {timer: value for timer, (value, _) in summaries.items()},
-            units={value.timer: value.unit for value in values},
-            errors={timer: error for timer, error in errors.items() if error is not None},
-            smaller_is_better={
-                value.timer: value.smaller_is_better
-                for value in values
-                if value.smaller_is_better is not None
-            },
-        )
+        return session.measured(case, values)
 
 
 def first(record: Record, places: Sequence[str]) -> Any:
