@@ -28,6 +28,7 @@ from hindmost.analysis.readers.history import (
     Time,
     joined,
 )
+from hindmost.analysis.runs.configuration import grouped
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS, VERDICTS, WARN
@@ -139,10 +140,8 @@ def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
             if known is None or len(known.times) < len(each.times):
                 cases[each.name.place] = each
     found: dict[CaseName, CaseName] = {}
-    by_question: dict[str, list[NightlySeries]] = {}
-    for case in sorted(cases.values(), key=lambda each: float(each.times[-1])):
-        by_question.setdefault(case.circumstances[-1].question, []).append(case)
-    for alike in by_question.values():
+    in_order = sorted(cases.values(), key=lambda each: float(each.times[-1]))
+    for alike in grouped(in_order, lambda each: each.circumstances[-1].question).values():
         while len(alike) > 1:
             now = alike.pop()
             before = next((each for each in reversed(alike) if succeeds(now, each)), None)

@@ -16,6 +16,7 @@ from hindmost.analysis.runs.configuration import (
     LOOP,
     apart,
     configuration,
+    grouped,
     injected_noise,
     part_words,
 )
@@ -25,7 +26,6 @@ from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
 from hindmost.analysis.runs.over_ranks import (
     RESULTS,
     RankSeries,
-    grouped,
     series_over_ranks,
     several_ranks,
 )
