@@ -103,7 +103,6 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.epilog = EXAMPLES
     parser.description = (
         "Record the solves or iterations of a program on every rank, without rebuilding it. The "
         "program and its arguments follow '--'."
