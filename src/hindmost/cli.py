@@ -110,15 +110,21 @@ SubParsers = argparse._SubParsersAction
 
 
 class Verb(Protocol):
-    """The module of a verb."""
+    """The module of a verb; one may have a long DESCRIPTION, and name in COMMON what --help lists.
+
+    Attributes
+    ----------
+    EXAMPLES : str
+        The end of its help.
+    """
+
+    EXAMPLES: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the verb's arguments."""
 
     def perform(self, arguments: argparse.Namespace) -> int:
         """Carry out the verb and return the exit status."""
-
-    # A verb of many options may name those of its --help: COMMON = ("--out", ...)
 
 
 class Parser(argparse.ArgumentParser):
@@ -281,6 +287,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                     words.remove(branch)
                     sub.prog += f" {branch}"
             verb = load(module)
+            sub.description, sub.epilog = getattr(verb, "DESCRIPTION", None), verb.EXAMPLES
             verb.add_arguments(sub)
             common: Sequence[str] = getattr(verb, "COMMON", ())
             if common:
