@@ -121,7 +121,7 @@ solver.record()
 
 def test_a_solve_that_is_terminated_keeps_its_iterations(ranks: Ranks, tmp_path: Path) -> None:
     assert ranks(2, script=TERMINATED).returncode != 0
-    convert = [BIN / "hindmost", "attach", "--convert", "solve-gmres.raw"]
+    convert = [str(BIN / "hindmost"), "attach", "--convert", "solve-gmres.raw"]
     subprocess.run(convert, check=True, cwd=tmp_path)
     assert not (tmp_path / "solve-gmres.raw").exists()
     (path,) = tmp_path.glob("*.h5")
