@@ -1,7 +1,5 @@
 """The chains of real programs: each call of MPI has those functions that the source says."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
