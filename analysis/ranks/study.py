@@ -316,7 +316,7 @@ def report_run(run: Run) -> RankReport:
     found = analyse_profiles(run) if run.reduced else analyse_ranks(run)
     clustering = cluster_by_silhouette(found.metrics.normalised())
     stretches = stretches_of(run)
-    verdict = verdict_of(run, found.costs)
+    verdict = verdict_of(run)
     extrema = extrema_of_run(found, clustering)
     return RankReport(
         file=str(run.path),

@@ -1,4 +1,4 @@
-"""Results of runs that are kept under the checksum of the run and of the source."""
+"""Results of runs: kept while a run is open, or under its checksum and that of the source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
+from functools import wraps
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -15,6 +17,19 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.output import plain
 
 Result = TypeVar("Result")
+
+
+def once_a_run(find: Callable[[Run], Result]) -> Callable[[Run], Result]:
+    """Let a function find something of a run once, while that is open."""
+    known: WeakKeyDictionary[Run, Result] = WeakKeyDictionary()
+
+    @wraps(find)
+    def of_run(run: Run) -> Result:
+        if run not in known:
+            known[run] = find(run)
+        return known[run]
+
+    return of_run
 
 
 def cached(

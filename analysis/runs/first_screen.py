@@ -72,7 +72,7 @@ def headline_of(
     """
     losses = [fact for fact in facts if fact.cost_s > 0.0 and not fact.relative]
     first = next(iter(losses), None)
-    if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
+    if first is not None and not first.sure:  # one that is certain says more
         certain = [fact for fact in losses if fact.sure]
         first = next((fact for fact in certain if (fact.share or 0.0) >= MATTERS), first)
     errors = [finding for finding in findings if finding.severity == "error"]

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.cache import once_a_run
 from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
@@ -266,33 +266,19 @@ class StragglerVerdict:
         return self.run.header.synchronisation == "pipelined"
 
 
-KNOWN: WeakKeyDictionary[Run, StragglerVerdict] = WeakKeyDictionary()
-"""The verdicts on runs that are open."""
-
-
-def verdict_of(run: Run, costs: RankCosts | None = None) -> StragglerVerdict:
-    """Return who the culprit of a run is; it is found once.
+@once_a_run
+def verdict_of(run: Run) -> StragglerVerdict:
+    """Return who the culprit of a run is.
 
     Where the run knows the calls of its code, the quickest iterations are those of each stretch
     between two calls: these show more than whole ones.
-
-    Parameters
-    ----------
-    costs : RankCosts, optional
-        As `costs_of` returns them.
 
     Raises
     ------
     DataError
         See `costs_of`.
     """
-    if run not in KNOWN:
-        KNOWN[run] = find_verdict(run, costs or costs_of(run))
-    return KNOWN[run]
-
-
-def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
-    """Find the culprit of a run; see `verdict_of`."""
+    costs = costs_of(run)
     stretches = stretches_of(run)
     withheld = why_withheld(run) or why_nobody(run, costs)
     if withheld:
