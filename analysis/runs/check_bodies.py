@@ -95,7 +95,7 @@ class WorkCourseTally:
         return WorkCourse(
             ranks=ranks,
             change=change_of(work, place),
-            growth=WorkGrowth.of(work, np.arange(len(work)), len(work)),
+            growth=WorkGrowth.of(work, np.arange(len(work))),
             recurring=tuple(
                 replace(each, columns=tuple(ranks[list(each.columns)].tolist()))
                 for each in find_recurring(work, place)

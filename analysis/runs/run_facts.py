@@ -174,9 +174,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         for spent_s in (own_s, costs.sum_of([INJECTED]))
     )
     if culprit.quickest or culprit.undisturbed:  # then sums are of the disturbance as well
-        fact = replace(
-            fact, quantity="Unequal work", cost_s=culprit.cost_s, share=culprit.share
-        )
+        fact = replace(fact, quantity="Unequal work", cost_s=culprit.cost_s, share=culprit.share)
     return replace(
         fact,
         subject=verdict.name,
@@ -290,22 +288,22 @@ def growing_work(
     grown = np.flatnonzero(growth.more_s >= MAJORITY * growth.more_s.max())
     ranks, perhaps = numbers[grown], disturbed and growth.grows[grown].min() < 2
     function = function_of_growth(run, grown.tolist(), contexts_at(stretches, where), cost_s)
-    on_all = ranks.size == run.header.ranks > 1
+    on_all, since = ranks.size == run.header.ranks > 1, int(growth.since[growth.more_s.argmax()])
     yield GrowingWork(
         quantity="Growing work",
         subject=f"all {ranks.size} ranks" if on_all else named(ranks),
         ranks=tuple(ranks.tolist()),
         begin_s=float(growth.begin_s[grown].mean()),
         end_s=float(growth.end_s[grown].mean()),
-        since=int(growth.since[growth.more_s.argmax()]),
+        since=since,
         where=where,
         function=function,
         perhaps=perhaps,
-        doubt=WORK_OR_MACHINE if on_all and function is None else "",
+        doubt=WORK_OR_MACHINE if (on_all or since) and function is None else "",
         cost_s=cost_s,
         share=cost_s / max(run.solve_time_s, 1e-300),
         certainty=Certainty.OPEN if perhaps else Certainty.MEASURED,
-        basis="quickest iterations of each part of the run over those of its first third",
+        basis="quickest iterations of each part of the run over those before it grew",
         topics=OF_TIMES,
         codes=("drift",),
         files=(str(run.path),),

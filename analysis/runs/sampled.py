@@ -269,7 +269,7 @@ def stretch_of_extra(
     work_s = [each.quickest.typical_s if culprit.quickest else each.work_s for each in stretches]
     if culprit.processor and samples is not None:
         work_s = processor_times(samples, stretches)
-    extra_s = np.array(work_s)[:, culprit.rank] - median_of_others(np.array(work_s))[:, culprit.rank]
+    extra_s = (np.array(work_s) - median_of_others(np.array(work_s)))[:, culprit.rank]
     at, whole_s = int(extra_s.argmax()), float(extra_s.sum())
     if not extra_s[at] > 0.0 < whole_s:
         return None, 0.0

@@ -167,6 +167,7 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     first = int(np.argmax(np.append(known, -1) != np.arange(known.size + 1)))
     unit = passes_in(run) // run.bodies if of_all > 1.0 else 1
     quantiles = len(quickest_of(np.zeros(known.size)))
+    values = 3 + len(fields(WorkGrowth)) + quantiles
     is_event = (kinds > 0) & (kinds[:, :1] != EventKind.UNKNOWN)
     body_of = np.repeat(np.arange(known.size), np.count_nonzero(is_event[known], axis=1))
     is_event = is_event.ravel()
@@ -198,12 +199,12 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
         for (name, number), at in zip(names.items(), places, strict=True):
-            row = found.setdefault(name, np.zeros((quantiles + 3 + len(fields(WorkGrowth)), run.columns)))[:, rank]
+            row = found.setdefault(name, np.zeros((values, run.columns)))[:, rank]
             row[:2] = of_all * work_s[number], of_all * wait_s[number]
             if work_s[number] >= WORTH_SAYING * work_s.sum():
                 own = np.bincount(bodies[at], work[1:][at], known.size).astype(np.float64)
                 row[2] = of_all * float(np.maximum(own - np.median(own), 0.0).sum())
-                growth = WorkGrowth.of(own[:, None], known, run.bodies)
+                growth = WorkGrowth.of(own[:, None], known)
                 row[3:-quantiles] = [getattr(growth, field.name)[0] for field in fields(growth)]
                 row[-quantiles:] = quickest_of(own)
                 if of_all > 1.0:

@@ -16,9 +16,9 @@ from tests.conftest import run_values
 from hindmost.analysis.runs.check_bodies import (
     BodyTimes,
     WorkCourse,
+    change_of,
     check_bodies,
     check_work,
-    change_of,
     read_body_times,
     relative_to_place,
 )
