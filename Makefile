@@ -33,7 +33,6 @@
 #   make bench-simulation  the speed of replays, SimGrid's SMPI on the same solves, and predictions against real
 #                          reruns (10 min, idle machine; QUICK=1: 4 min)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
-#   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
 #                          loops|runs|scaling; DATA=FOLDER; some min)
@@ -206,14 +205,9 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
-	@$(BIN)/python -m benchmarks.scaling_intervals
-	@$(BIN)/python -m benchmarks.scaling_far
 
 bench-scaling-real: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_real $(DATA)
-
-bench-5-million: setup-demo
-	@$(BIN)/python -m benchmarks.scaling_paper
 
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.models.events import EventKind
-from hindmost.models.simulation.blocks import Neighbours
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator, reductions_alike
 
 RANKS, ITERATIONS, ROUNDS = 8192, 5000, 7
@@ -56,14 +56,20 @@ def walk_of(pattern: Pattern, seed: int) -> Callable[[], float]:
     work = np.zeros((AT_ONCE, RANKS, len(pattern.kinds)))
     work[:, :, -1] = np.random.default_rng(seed).exponential(1e-3, (AT_ONCE, RANKS))
     kind = np.tile(np.array(pattern.kinds, np.uint8), (AT_ONCE, 1))
-    rest = np.zeros((AT_ONCE, RANKS))
+    block = EventBlock(
+        kind=kind,
+        work=work,
+        duration=np.zeros_like(work),
+        rest=np.zeros((AT_ONCE, RANKS)),
+        cycle_begins=np.zeros(AT_ONCE, np.bool_),
+    )
     neighbours = chain(RANKS, neighbours=pattern.neighbours)
 
     def walk() -> float:
         latency = reductions_alike(len(pattern.kinds), 1e-5)
         simulator = EventSimulator(RANKS, neighbours, latency, lag=pattern.lag)
         for _ in range(ITERATIONS // AT_ONCE):
-            simulator.walk(kind, work, rest)
+            simulator.walk(block)
         return float(simulator.clock.max())
 
     return walk

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
-from hindmost.models.simulation.blocks import KINDS, Neighbours
+from hindmost.models.simulation.blocks import KINDS, EventBlock, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.models.simulation.network import Link, Piece, allreduce_messages
 
@@ -135,7 +135,6 @@ class Solve:
         kinds = np.array(self.kinds, np.uint8)
         work = np.zeros((iterations, ranks, kinds.size))
         work[:, :, -1] = self.work
-        rest = np.zeros((iterations, ranks))
         # A rank's own messages to its neighbours have left only then, however early theirs came.
         stay = np.zeros_like(work)
         stay[:, :, self.kinds.index(EventKind.RECEIVE)] = LINK.time_s(HALO_BYTES)
@@ -144,13 +143,19 @@ class Solve:
         neighbours = Neighbours.of_edges(
             ranks, np.concatenate([left, right]), np.concatenate([right, left])
         )
-        every = np.tile(kinds, (iterations, 1))
+        block = EventBlock(
+            kind=np.tile(kinds, (iterations, 1)),
+            work=work,
+            duration=np.zeros_like(work),
+            rest=np.zeros((iterations, ranks)),
+            cycle_begins=np.zeros(iterations, np.bool_),
+        )
         total_s = 0.0
         took = []
         for _ in range(REPEATS):
             begin = time.perf_counter()
             simulator = EventSimulator(ranks, neighbours, self.latency)
-            simulator.walk(every, work, rest, stay=stay)
+            simulator.walk(block, stay=stay)
             total_s = float(simulator.clock.max())
             took.append(time.perf_counter() - begin)
         return total_s, float(np.median(took))

@@ -1,6 +1,6 @@
 """A campaign: every case of an experiment, repeated, with one run file for each run.
 
-The kinds of experiments (Krylov solvers, the adaptive kernel, collectives) differ in what they set
+The kinds of experiments (Krylov solvers, the adaptive kernel) differ in what they set
 up and in how they record a run. All else is the same for them and stands here: the order of the
 runs, where they come from, the live feed, the choice of ranks that keep full records, the header
 and the file of every run, and what is said about it.
@@ -63,7 +63,7 @@ class RecordedRun:
     Attributes
     ----------
     name : str
-        The solver, deck or collective; part of the file's name.
+        The solver or deck; part of the file's name.
     rank : RankRun
         What this rank recorded; without a body there is no file.
     began : datetime
@@ -123,7 +123,7 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
     repeats : int
         Recorded runs of every case.
     warmup : int
-        Solves or calls before the recorded ones.
+        Solves before the recorded ones.
     seed : int
         For the order of the runs.
     keep : float

@@ -2,7 +2,7 @@
 
 Every ``iteration()`` is one body of the run file, every ``phase(name)`` inside it a part of that
 body. Phases do not nest; time outside all phases is local. Time between two iterations counts to
-the first.
+the first, or to none.
 
 MPI time is seen if the recorder was loaded before MPI. It counts as halo, wait or post by the call
 that spends it, even inside a phase of another name. Only a phase named ``halo``, ``wait`` or
@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import UsageError
-from hindmost.harness.attach.own_iterations import BEGUN, FAILED, FINISHED, FIRST_PHASE
+from hindmost.harness.attach.own_iterations import (
+    BEGUN,
+    BETWEEN,
+    FAILED,
+    FINISHED,
+    FIRST_PHASE,
+)
 from hindmost.harness.attach.own_marks import MAX_PHASES, MarksInPython, MarksOfRecorder
 from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched
@@ -42,6 +48,8 @@ class LoopRecorder(OwnRecording):
         What was varied: runs with other values are not repeats of this one.
     sample : int, bool or None
         See `OwnRecording`.
+    apart : bool
+        Whether what lies between two iterations is part of none.
     place : str
         Where the loop is in the source.
     """
@@ -56,11 +64,13 @@ class LoopRecorder(OwnRecording):
         parameters: Mapping[str, Any] | None = None,
         sample: int | None = None,
         *,
+        apart: bool = False,
         place: str = "loop",
     ) -> None:
         title = place if name is None else checked_name("name", name)
         super().__init__(path, title, parameters, sample)
         self._given, self._named = communicator, name is not None
+        self._spec = {BETWEEN: "pauses"} if apart else {}
         self._started = self._finished = 0
         self._inside = False
         self._open_phase: str | None = None
@@ -140,10 +150,10 @@ class LoopRecorder(OwnRecording):
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
         self.mpi_seen = everywhere
         if everywhere:
-            return MarksOfRecorder(self._library, settings=self._samples), {}
+            return MarksOfRecorder(self._library, settings=self._samples), self._spec
         if self._with_mpi and communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
-        return MarksInPython(), {}
+        return MarksInPython(), self._spec
 
     def _why_nothing(self, program: RawProgram, groups: Sequence[tuple[Matched, ...]]) -> str:
         """Say why there is nothing to write; collective."""

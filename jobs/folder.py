@@ -195,13 +195,7 @@ def now() -> str:
 
 
 def read_jobs(path: Path) -> tuple[Submitted, ...]:
-    """Return the jobs in a file of JSON lines; a truncated line is skipped.
-
-    Raises
-    ------
-    DataError
-        A line is neither one nor truncated.
-    """
+    """Return the jobs in a file of JSON lines; a truncated line is skipped."""
     if not path.exists():
         return ()
     found = []

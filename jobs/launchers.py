@@ -20,7 +20,6 @@ from hindmost.jobs.core.values import fill
 from hindmost.registry import Registry
 from hindmost.text import either
 
-ANSWER_LIMIT_S = 30.0
 OPEN_MPI, INTEL_MPI, MPICH = "Open MPI", "Intel MPI", "MPICH"
 FAMILIES = {
     OPEN_MPI: ("Open MPI", "OpenRTE", "PRRTE", "prterun"),
@@ -118,7 +117,7 @@ def family(program: str) -> str:
             stdin=subprocess.DEVNULL,
             text=True,
             errors="replace",
-            timeout=ANSWER_LIMIT_S,
+            timeout=30.0,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -23,8 +23,6 @@ SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILE
 """How a job's end ended its current run; any other end means that the run was stopped."""
 DRIVES = re.compile(r"^[^#\n]*hindmost study drive (.*) \S+$", re.MULTILINE)
 """The line of a script that names the folder."""
-ENDING_S = 40.0
-"""How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +47,7 @@ class Resumption:
 
 
 def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
-    """Write the missing scripts; those that are there are kept, as they may have been edited.
-
-    Raises
-    ------
-    UsageError
-        A script drives another folder: the study was moved or copied.
-    """
+    """Write the missing scripts; those that are there are kept, as they may have been edited."""
     (study.path / "output").mkdir(exist_ok=True)
     for name, text in scripts_of(study.plan, scheduler, study.path).items():
         path = study.script(name)
@@ -141,7 +133,7 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
 
 
 def cancel(
-    study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S
+    study: StudyFolder, scheduler: Scheduler, ending_s: float = 40.0
 ) -> tuple[tuple[str, ...], tuple[Job, ...]]:
     """Cancel the jobs of a study that have not ended, and see that they end.
 

@@ -23,8 +23,6 @@ MATTERS = 0.05
 """Difference or share from which on it is worth advice, and a rank has more work."""
 DECIDES = 0.1
 """Largest chance of an order of repeats with which it is told as a fact."""
-CORRELATED_FROM = 10
-"""Least number of observations for an estimate of serial correlation."""
 EQUAL = 1e-12
 """Differences of logarithms up to this are rounding errors."""
 MAX_LOG = 700.0
@@ -107,7 +105,7 @@ def mean_of(sample: Sample) -> Estimate:
     size, independent = sample.size, mean_and_error(sample)
     residuals = sample - independent.value
     power = float(residuals @ residuals)
-    if size < CORRELATED_FROM or power <= 0.0:
+    if size < 10 or power <= 0.0:
         return independent
     correlation = float(residuals[1:] @ residuals[:-1]) / power
     if correlation <= 2.0 / np.sqrt(size):

@@ -26,28 +26,18 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-CERTAIN = 1e-4
-"""Probability below which a rule is found in a rank without recurring iterations."""
 FEWEST = 6
 """Iterations of a rule."""
 LONG_SHARE, LONG_IN_HALF = 0.8, 0.6
 """Of the iterations of a rule, that must be among the longest; the others were missed."""
 LONG_BESIDE, NEXT = 0.5, 2
 """The same of other rules of the period, from which on a clock is at work; and how far apart."""
-CROWDED = 0.15
-"""Share of longest iterations above which one beside another says nothing."""
-LONGEST_EVERY = 5000
-"""Largest period that is tried."""
 STEP = 1.4
 """Between two numbers of longest iterations."""
 MAX_OTHERS = 8
 """Longest iterations that are looked at, over those of a rule."""
-MAX_RULES = 3
-MAX_SEARCHED = 16
-"""Ranks that are searched, those with the longest iterations; others are compared with these."""
 NEIGHBOURS, BLOCKS = 60, 16
 """Fewest iterations whose median is the level of their time, and most such blocks."""
-FEWEST_OF_A_PLACE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +103,7 @@ def find_recurring(
         return ()
     excess = np.column_stack([excess_of(column, place) for column in work.T])
     peaks = np.sort(excess, axis=0)[-max(len(work) // 20, FEWEST) :].sum(axis=0)
-    searched = np.argsort(-peaks, kind="stable")[:MAX_SEARCHED]
+    searched = np.argsort(-peaks, kind="stable")[:16]
     left = excess[:, searched]
     for rule in known:
         left[rule.rows(len(work))] -= longer_by(rule, left)
@@ -157,7 +147,7 @@ def excess_of(work: FloatArray, place: NDArray[np.integer[Any]]) -> FloatArray:
     """Return the work of a rank over that of its place and over the level of its neighbours."""
     _, which, counts = np.unique(place, return_inverse=True, return_counts=True)
     excess = work - np.median(work)
-    if counts.size > 1 and np.median(counts) >= FEWEST_OF_A_PLACE:
+    if counts.size > 1 and np.median(counts) >= 5:
         order = np.argsort(which, kind="stable")
         for rows in np.split(order, np.cumsum(counts)[:-1]):
             excess[rows] = work[rows] - np.median(work[rows])
@@ -170,7 +160,7 @@ def excess_of(work: FloatArray, place: NDArray[np.integer[Any]]) -> FloatArray:
 def rules_in(excess: FloatArray) -> list[Rule]:
     """Return the rules by which iterations of a rank are longer: shape (iteration,), seconds."""
     left, rules = excess.copy(), list[Rule]()
-    while len(rules) < MAX_RULES:
+    while len(rules) < 3:
         rule = best_rule(left)
         if rule is None:
             break
@@ -181,14 +171,14 @@ def rules_in(excess: FloatArray) -> list[Rule]:
 
 def best_rule(excess: FloatArray) -> Rule | None:
     """Return the rule that chance explains least; None if chance may explain all."""
-    n, greatest = excess.size, min(excess.size // FEWEST, LONGEST_EVERY)
+    n, greatest = excess.size, min(excess.size // FEWEST, 5000)
     order = np.argsort(-excess, kind="stable")
     longest = sorted(
         {int(FEWEST * STEP**power) for power in range(200) if FEWEST * STEP**power <= n / 2}
         | {n // 2}  # every second one
     )
     tried = math.log(max(len(longest), 1)) + 2.0 * math.log(max(greatest, 2))
-    best, limit = None, math.log(CERTAIN) - tried
+    best, limit = None, math.log(1e-4) - tried
     for m in longest:
         if not excess[order[m - 1]] > 0.0:
             break
@@ -233,7 +223,7 @@ def exact(taken: NDArray[np.intp], rule: Rule, iterations: int) -> bool:
     missed = rule.rows(iterations) + 1
     missed = missed[~long[missed]]
     shifted = int(np.count_nonzero(long[missed - 1] | long[missed + 1]))
-    return taken.size > CROWDED * iterations or 2 * shifted <= missed.size
+    return taken.size > 0.15 * iterations or 2 * shifted <= missed.size
 
 
 def throughout(rows: NDArray[np.intp], iterations: int, count: int) -> bool:

@@ -25,7 +25,6 @@ BLAS_PACKAGES = {
     "openblas": ("libopenblas0-pthread",),
 }
 """Of Debian and Ubuntu: what holds the libblas.so.3 and liblapack.so.3 of either kind."""
-LIBRARIES = Path(sys.prefix) / "blas"
 TESTS = ("tests/mpi", "tests/models")
 WITHOUT = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
 CORES = {"Haswell": "avx2", "SkylakeX": "avx512f", "Zen": "avx2", "Prescott": "pni"}
@@ -64,7 +63,7 @@ def prepare(environment: Environment) -> None:
 
 def blas(kind: str) -> dict[str, str]:
     """Let programs find one of the libraries first."""
-    folder = LIBRARIES / kind
+    folder = (Path(sys.prefix) / "blas") / kind
     if not (folder / "libblas.so.3").exists():
         raise SystemExit(f"no {folder / 'libblas.so.3'}: python3 setup --extras dev blas")
     before = os.environ.get("LD_LIBRARY_PATH")

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from choice import SetupError
 
-QUIET_INTERVAL_S = 30.0
-
 
 def say(text: str) -> None:
     """Tell the person one thing."""
@@ -55,7 +53,7 @@ def run(
             while process.poll() is None:
                 time.sleep(0.2)
                 now = time.monotonic()
-                if now - shown > QUIET_INTERVAL_S:
+                if now - shown > 30.0:
                     shown = now
                     say(f"{title}: {int(now - begun)} s so far; {last_line(log)}")
         except BaseException:

@@ -109,13 +109,7 @@ def runs(python: str) -> bool:
 
 
 def try_installed(trial: Trial, log: Path) -> None:
-    """Install into an empty environment; model an experiment, and record a program if MPI is there.
-
-    Raises
-    ------
-    SetupError
-        A step failed.
-    """
+    """Install into an empty environment; model an experiment, record a program if MPI is there."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         commands = folder / "alone" / "bin"

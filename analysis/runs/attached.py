@@ -190,9 +190,10 @@ class AttachedRun:
         """Say of how many iterations all calls are known."""
         summed, bodies = self.run.summed, self.run.bodies
         if self.is_whole_program:
+            where = "" if self.run.has("stretch_rank") else ", not where in the code they were made"
             return (
-                "The program made more calls than its budget holds: their sums are known, not "
-                "where in the code they were made (attach --all keeps all)."
+                f"The program made more calls than its budget holds: their sums are known{where} "
+                "(attach --all keeps all)."
             )
         return (
             f"Calls are known one by one in {bodies - summed:,} of {counted(bodies, 'iteration')}, "

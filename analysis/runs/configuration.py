@@ -32,6 +32,8 @@ OF_MACHINE = ("hosts", "MPI", "PETSc", "origin")
 """Parts that describe the machine and software, not the question."""
 GROWS = ("ranks", "hosts", "unknowns", "base", "nodes", "ranks_per_node")
 """Parts that may grow together in a scaling study."""
+COLLECTIVES = "collectives"
+"""The workload of calls of collectives that a verb of earlier versions recorded."""
 BOOKKEEPING = frozenset(
     {
         "unknowns", "petsc_options",  # parts of their own
@@ -116,7 +118,7 @@ def name_of(run: Run) -> str:
     Default values are left out, and so are parts derived from the structure of the run.
     """
     left_out = [*IN_TITLE, *OF_MACHINE, *STRUCTURE, INJECTED]
-    if run.header.workload == "collectives":
+    if run.header.workload == COLLECTIVES:
         left_out += ["operation", "bytes"]  # in the name of the solver
     if to_tolerance(run):
         left_out += ["rtol", "atol"]  # in the title

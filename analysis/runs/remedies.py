@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from hindmost.analysis.runs.configuration import is_attached, is_loop, is_own_loop
+from hindmost.analysis.runs.configuration import COLLECTIVES, is_attached, is_loop, is_own_loop
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
-
-COLLECTIVES = "collectives"
-"""The workload of ``hindmost run collectives``."""
 
 
 class Kind(Enum):
@@ -18,7 +15,6 @@ class Kind(Enum):
 
     SOLVER = "hindmost run"
     ADAPTIVE = "hindmost run adaptive"
-    COLLECTIVES = "hindmost run collectives"
     ATTACHED_SOLVES = "hindmost attach: the solves of a PETSc program"
     ATTACHED_LOOP = "hindmost attach: a loop of a program"
     OWN_SOLVE = "hindmost.record_ksp"
@@ -46,7 +42,6 @@ REMEDIES: Mapping[Need, Mapping[Kind, str]] = {
     Need.MORE_ITERATIONS: {
         Kind.SOLVER: "record more iterations (--iterations), or several solves (--repeats)",
         Kind.ADAPTIVE: "record more cycles (--cycles)",
-        Kind.COLLECTIVES: "record more calls (--calls)",
         Kind.ATTACHED_SOLVES: "let the program iterate longer, or solve more often",
         Kind.ATTACHED_LOOP: "let the program iterate longer",
         Kind.OWN_SOLVE: "record a longer solve",
@@ -65,7 +60,6 @@ REMEDIES: Mapping[Need, Mapping[Kind, str]] = {
     Need.ROOM: {
         Kind.SOLVER: "record again with --warmup 1, which counts the records",
         Kind.ADAPTIVE: "record fewer cycles (--cycles)",
-        Kind.COLLECTIVES: "record fewer calls (--calls)",
         Kind.ATTACHED_SOLVES: "give more memory (--memory)",
         Kind.ATTACHED_LOOP: "give more memory (--memory)",
         Kind.OWN_SOLVE: "record a shorter solve",
@@ -105,12 +99,12 @@ def kind_of(run: Run) -> Kind:
         return Kind.SIMULATED
     if header.workload == ADAPTIVE:
         return Kind.ADAPTIVE
-    if header.workload == COLLECTIVES:
-        return Kind.COLLECTIVES
     if is_attached(run):
         return Kind.ATTACHED_LOOP if is_loop(run) else Kind.ATTACHED_SOLVES
+    if header.workload == COLLECTIVES or (is_own_loop(run) and is_loop(run)):
+        return Kind.OWN_LOOP
     if is_own_loop(run):
-        return Kind.OWN_LOOP if is_loop(run) else Kind.OWN_SOLVE
+        return Kind.OWN_SOLVE
     return Kind.SOLVER
 
 

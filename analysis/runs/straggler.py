@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import once_a_run
 from hindmost.analysis.runs.check_bodies import recurring_of
+from hindmost.analysis.runs.cores import observed_time
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.sampled import contexts_in, has_more_in_a_function
@@ -315,12 +316,16 @@ def culprit_by(
     least: float = MATTERS,
 ) -> Culprit | None:
     """Return the culprit of a run by some measure of its work; None if there is none."""
+    on_core_s = None
+    if core_wait_s is not None:
+        on_core_s = np.maximum(observed_time(run)[0] - core_wait_s, 0.0)
     return find_culprit(
         costs.lateness,
         costs.own_s,
         whole_s or run.solve_time_s,
         quickest,
         core_wait_s,
+        on_core_s=on_core_s,
         waited_part=costs.waited_part,
         least=least,
     )

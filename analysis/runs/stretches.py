@@ -145,16 +145,16 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     None if the run does not know where its calls were made, or where no efficiency is given: what
     is not in a known call is then no work.
     """
-    if why_withheld(run) or not run.has("event_context") or not run.has("frame_place"):
+    if why_withheld(run) or not run.has("frame_place"):
         return ()
-    if run.bodies * run.columns > MAX_IN_MEMORY:
+    if run.has("stretch_rank"):
+        return stretches_of_sums(run)
+    if not run.has("event_context") or run.bodies * run.columns > MAX_IN_MEMORY:
         return ()
     kinds = run.variable("event_kind")
     contexts = run.contexts
-    ends = [named_chain(contexts, each) for each in range(contexts.count)]
     is_whole = run.header.spec.get("attached", {}).get("no_loop")
-    if is_whole:
-        ends += [[CodePlace(name)] for name in OUTERMOST]
+    ends = ends_of_contexts(contexts, outermost=bool(is_whole))
     found: dict[Ends, NDArray[np.float64]] = {}
     waited_for = times_waited_for(run, ends)
     varying: dict[tuple[Ends, int], NDArray[np.float64]] = {}
@@ -240,6 +240,58 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         )
         for name, each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
+
+
+def stretches_of_sums(run: Run) -> tuple[Stretch, ...]:
+    """Return the stretches of a whole program whose calls are known by sums only."""
+    contexts = run.contexts
+    ends, begin = ends_of_contexts(contexts, outermost=True), contexts.count
+    names = ("rank", "after", "before", "calls", "work", "mpi")
+    rank, after, before, calls, work, wait = (run.variable(f"stretch_{name}") for name in names)
+    after = np.where(after, after, begin).astype(np.int64)
+    # What was come to once more than was gone on from is the last call.
+    come = np.zeros((run.columns, begin + 2), np.int64)
+    np.add.at(come, (rank, before.astype(np.int64)), calls)
+    np.add.at(come, (rank, after), -calls)
+    last = come.argmax(axis=1)
+    left_s = run.work[0] - np.bincount(rank, work, run.columns)
+    found: dict[Ends, NDArray[np.float64]] = {}
+    begins: dict[Ends, set[int]] = {}
+    for column, at, to, work_s, wait_s in zip(
+        np.append(rank, np.arange(run.columns)).tolist(),
+        np.append(after, last).tolist(),
+        np.append(before, np.full(run.columns, begin + 1)).tolist(),
+        np.append(work, np.maximum(left_s, 0.0)).tolist(),
+        np.append(wait, np.zeros(run.columns)).tolist(),
+        strict=True,
+    ):
+        name = parting(ends[at], ends[to])
+        found.setdefault(name, np.zeros((2, run.columns)))[:, column] += work_s, wait_s
+        begins.setdefault(name, set()).update([at] if at < begin else [])
+    none = np.zeros(run.columns)
+    return tuple(
+        Stretch(
+            ends=name,
+            work_s=sums[0],
+            wait_s=sums[1],
+            waited_for_s=none,
+            beyond_s=none,
+            quickest=QuickestWork.of_quantiles(
+                np.transpose([quickest_of(own) for own in sums[0][:, None]])
+            ),
+            begin_s=none,
+            end_s=none,
+            grows=none.astype(np.int64),
+            contexts=tuple(sorted(begins[name])),
+        )
+        for name, sums in sorted(found.items(), key=lambda each: -each[1][0].sum())
+    )
+
+
+def ends_of_contexts(contexts: CallContexts, *, outermost: bool) -> list[list[CodePlace]]:
+    """Return the chain of each context, and behind them `OUTERMOST` if they are wanted."""
+    ends = [named_chain(contexts, number) for number in range(contexts.count)]
+    return ends + [[CodePlace(name)] for name in OUTERMOST] if outermost else ends
 
 
 def passes_in(run: Run) -> int:

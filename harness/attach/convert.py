@@ -136,12 +136,15 @@ def convert(
             iterate_at=iterate_at,
             line=line,
         )
+        parts = [part for group in groups for section in group for part in section.parts]
+        listed = "" if any(part.facts.unit for part in parts) else calls_listed(program)
+        choices = f"{listed} {how_to_choose(program)}"
         files: list[Path] = []
         for number, group in enumerate(groups):
             try:
                 files += conversion.write(number, group)
             except UnsureError as error:
-                why = " ".join((str(error), calls_listed(program), how_to_choose(program)))
+                why = f"{error} {choices}" if listed else str(error)
                 on_root(everybody, partial(note_unusable, folder, why))
                 raise DataError(f"{folder.name}: {why}") from error
         why_whole = on_root(everybody, partial(why_whole_program, files))
@@ -149,10 +152,9 @@ def convert(
             report(
                 f"{folder.name}: {why_whole} Its run file has the whole program as one iteration."
             )
-        if why_whole and calls_listed(program):
-            why = f"{calls_listed(program)} {how_to_choose(program)}"
-            report(f"{folder.name}: {why}")
-            on_root(everybody, partial(note_unusable, folder, why))
+        if why_whole and listed:
+            report(f"{folder.name}: {choices}")
+            on_root(everybody, partial(note_unusable, folder, choices))
         else:
             on_root(everybody, partial(remove, folder, report))
     return tuple(files)

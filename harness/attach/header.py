@@ -384,11 +384,6 @@ def failure_of(
             f"{counted(bodies.duration.size, 'iteration')} of each rank, which may be "
             "different ones"
         )
-    if summed is not None and not summed["passes"]:
-        return (
-            "the loop of some rank was not known when half of its budget for calls was used; "
-            f"{kept} (all are with --all)"
-        )
     if summed is not None and summed["unknown"]:
         return (
             f"{summed['unknown']:,} passes of the loop are not kept: it was not known yet when "

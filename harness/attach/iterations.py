@@ -58,6 +58,7 @@ class LoopsSaid:
 
     summaries: dict[Signature, Summary]
     without_code: set[tuple[int, int]]
+    blind: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,7 @@ class RankLoops:
 
     def said(self) -> LoopsSaid:
         """Return what other ranks have to know of them."""
-        return LoopsSaid(summaries=self.summaries, without_code=self.without_code)
+        return LoopsSaid(summaries=self.summaries, without_code=self.without_code, blind=self.blind)
 
     def spans(self, chosen: Chosen) -> Spans:
         """Return when the iterations of a loop begin and end; see `spans_of`."""
@@ -276,6 +277,11 @@ def chosen_loops(
     summaries: list[dict[Signature, Summary]] = []
     without_code: set[tuple[int, int]] = set()
     for rank in ranks:
+        if rank.blind:
+            raise UnsureError(
+                "the loop of some rank was not known when half of its budget for calls was used; "
+                "record the program with --all to find its loops."
+            )
         summaries.append(
             {
                 known.setdefault(signature, signature): replace(
@@ -296,6 +302,11 @@ def chosen_loops(
     else:
         named = named_loop(name, every, names, candidates)
         found = () if named is None else (named,)
+    if name == FIND:  # few iterations that are several passes say nothing of a pass
+        vague = [loop for loop in found if loop.few and unsure & {*loop.parts}]
+        found = tuple(loop for loop in found if loop not in vague)
+        if sum(loop.share for loop in found) < max((loop.share for loop in vague), default=0.0):
+            found = ()  # what is left is beside the point
     if unit:
         found = tuple(each.summed(unit, candidates) for each in found)
     if not found:

@@ -72,6 +72,8 @@ class LoopOfRanks:
         Of all ranks.
     delimited : bool
         Whether iterations have marks at both ends, as those of ``hindmost.record``.
+    apart : bool
+        Whether what lies between such iterations is part of none.
     """
 
     section: Matched
@@ -83,6 +85,7 @@ class LoopOfRanks:
     calls: Sequence[str]
     contexts: CallContexts
     delimited: bool
+    apart: bool
 
     def agreed(self) -> list[Agreed]:
         """Find out how the iterations of each rank are found.
@@ -141,7 +144,7 @@ class LoopOfRanks:
 
         def found_on(rank: int) -> RankBodies:
             recording, paused_ns = self.prepared(rank)
-            spans = agreed.spans(recording.marks)
+            spans = agreed.spans(recording.marks, apart=self.apart)
             recording = replace(recording, records=without_failed_phases(recording.records))
             return bodies_in(spans, parts[rank].facts.phases, recording, self.names, paused_ns)
 
@@ -171,17 +174,8 @@ class LoopOfRanks:
             said = Attached(iterate_at={"call": at, "calls": every})
             return (lambda rank: [self.at_calls(at, every, rank)]), [said]
 
-        cut, unit, is_cut = not self.section.whole, self.unit, False
+        cut, unit = not self.section.whole, self.unit
         until_s = min(self.blocks.of_all("reading", self.last_call_s)) if cut else None
-
-        def is_blind(rank: int) -> bool:
-            return self.loops_until(until_s, at, rank).blind
-
-        if unit and any(self.blocks.of_all("choosing the loop", is_blind)):
-            # What is known of all ranks are their calls before any was summed.
-            until_s = min(self.blocks.of_all("reading", self.summed_from_s))
-            cut, unit, is_cut = True, 0, True
-
         loops_on = self.blocks.once(partial(self.loops_until, until_s, at))
         communicator, facts = self.blocks.communicator, self.section.parts[0].facts
         own = [loops_on(rank).said() for rank in self.blocks.each("choosing the loop")]
@@ -210,9 +204,6 @@ class LoopOfRanks:
             if not self.section.whole:
                 until_s = min(self.blocks.of_all("reading", self.known_until_s))
             return (lambda rank: [self.whole_program(until_s, rank)]), [Attached(no_loop=found)]
-        if is_cut:
-            for _, iterations in found:
-                iterations["summed"] = SummedCalls(unit=1, passes=0, unknown=0)
 
         def spans_on(rank: int) -> list[Spans]:
             loops = loops_on.take(rank)
@@ -251,15 +242,6 @@ class LoopOfRanks:
         begin_ns = recording.begin_ns
         del recording  # it is large
         return RankLoops.of(calls, (end_ns - begin_ns) * NS, self.contexts, least_share(wanted))
-
-    def summed_from_s(self, rank: int) -> float:
-        """Return before when no calls of a rank are summed, in seconds of the run."""
-        recording, _ = self.prepared(rank)
-        calls, _, _ = calls_of(recording)
-        if not calls.folds.at.size:
-            return self.last_call_s(rank)
-        ends = calls.end_ns[calls.folds.at[:1] - 1]
-        return float(recording.clock.since_zero(ends).sum())
 
     @property
     def unit(self) -> int:

@@ -16,6 +16,8 @@ from hindmost.text import named_ranks
 BEGUN, FAILED, FINISHED, FIRST_PHASE = 994, 995, 996, 1000
 """Marks: the begin of an iteration, the error that ended it, its end, and the begin of the first
 phase; that phase's end has the next number, then comes the second phase."""
+BETWEEN = "between"
+"""Of a ``spec``: what lies between two iterations, if they have marks at both ends."""
 MAX_NAMED = 5
 """Iterations that raised which are named with the error."""
 
@@ -129,13 +131,24 @@ class AgreedIterations:
             why = f"of {block:,} iterations each: {why}"
         return cls(block=block, kept=kept, why_missing=why)
 
-    def spans(self, marks: NDArray[np.void]) -> Spans:
+    def spans(self, marks: NDArray[np.void], *, apart: bool) -> Spans:
         """Return when the kept iterations begin and end on a rank, from its marks.
 
         The time of any other iteration counts to the one before it; before the first and after the
         last one it lies outside all iterations.
+
+        Parameters
+        ----------
+        apart : bool
+            Whether time between two iterations is part of none, unless they are blocks.
         """
         begun = marks[(marks["what"] == BEGUN) & (marks["end_ns"] % self.block == 0)]
+        if apart and self.block == 1:
+            begin, finished = begun["begin_ns"], marks[marks["what"] == FINISHED]
+            end = np.append(finished["begin_ns"], begin[-1:])  # the file may be torn
+            end = end[np.searchsorted(finished["end_ns"], self.kept)]
+            entry = np.arange(self.kept.size)
+            return Spans(begin_ns=begin[self.kept], end_ns=end, entry=entry)
         begins, end = begun["begin_ns"], (self.kept[-1] + 1) * self.block - 1
         last = marks[(marks["what"] == FINISHED) & (marks["end_ns"] == end)]["begin_ns"]
         if not last.size:

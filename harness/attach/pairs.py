@@ -28,7 +28,12 @@ INSTANT = [("begin_ns", "<i8"), ("written_bytes", "<i8")]
 PAIR = np.dtype(
     [
         *(("before", "<u4"), ("after", "<u4"), ("begins", "<u4"), ("border", "<u4")),
-        *(("count", "<i8"), *INSTANT),  # of its first call
+        *(
+            ("count", "<i8"),
+            ("work_ns", "<i8"),
+            ("in_mpi_ns", "<i8"),
+            *INSTANT,
+        ),  # of its first call
     ]
 )
 MARK = np.dtype([*INSTANT, ("loop", "<i8")])

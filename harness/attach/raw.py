@@ -48,6 +48,15 @@ PATTERN = "node-*.raw"
 CLOCK = np.dtype([("own_ns", "<i8"), ("root_ns", "<i8"), ("round_trip_ns", "<i8")])
 EDGE = np.dtype([("peer", "<i4"), ("pad", "<i4"), ("messages", "<i8"), ("bytes", "<i8")])
 NORM = np.dtype("<f8")
+STRETCH = np.dtype(
+    [
+        ("before", "<u4"),
+        ("after", "<u4"),
+        ("calls", "<i8"),
+        ("work_ns", "<i8"),
+        ("in_mpi_ns", "<i8"),
+    ]
+)
 
 
 HEAD = struct.Struct("<4sIQIIII")
@@ -97,6 +106,8 @@ class Frame(IntEnum):
     """At each mark of a solve, the time in each activity so far."""
     CONTEXT_CPU = 28
     """By context, the processor time from calls to the next ones; the last one has all."""
+    STRETCHES = 29
+    """Of a section in which loops are to be found: its time by the contexts of calls in a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +313,7 @@ OF_SECTIONS = {
     Frame.EDGES: EDGE,
     Frame.WORLD_RANKS: np.dtype("<i4"),
     Frame.ACTIVITIES: np.dtype("<i8"),
+    Frame.STRETCHES: STRETCH,
 }
 """Frames that hold arrays of the section before them."""
 OF_RANKS = {

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.files import append_line, make_folder, read_text
-from hindmost.harness.attach.blocks import Blocks, PerBlock
+from hindmost.harness.attach.blocks import Blocks, Kept, PerBlock
 from hindmost.harness.attach.bodies import (
     Agreed,
     agreed_on_solve,
@@ -26,6 +26,8 @@ from hindmost.harness.attach.bodies import (
 )
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
+from hindmost.harness.attach.odd_numbers import MAX_COUNT
+from hindmost.harness.attach.own_iterations import BETWEEN
 from hindmost.harness.attach.raw import EDGE, Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.raw_program import RawProgram, handed_over
@@ -38,7 +40,13 @@ from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
-from hindmost.harness.runfile.contents import Edges, Header, RankRun, SolveOfBody
+from hindmost.harness.runfile.contents import (
+    Edges,
+    Header,
+    RankRun,
+    SolveOfBody,
+    SummedStretches,
+)
 from hindmost.harness.runfile.contexts import merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
@@ -107,6 +115,30 @@ class Conversion:
         finally:
             some.Free()
         return list(everybody.bcast(files))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssembledRun:
+    """What is known of a run before it is written.
+
+    Attributes
+    ----------
+    group : tuple of Matched
+        Its sections, in the order of time.
+    agreed : tuple of Agreed
+        What the ranks agreed on, by section.
+    rank : callable
+        Returns what a rank of this process brings to it, by its place in the run.
+    """
+
+    group: tuple[Matched, ...]
+    agreed: tuple[Agreed, ...]
+    rank: Kept[RankRun]
+
+    @property
+    def generic(self) -> str:
+        """Why the bodies are those of any solver; empty if they follow their pattern."""
+        return next(agreed.generic for agreed in self.agreed if agreed.phases)
 
 
 class SectionGroup:
@@ -200,6 +232,7 @@ class SectionGroup:
             calls=self._ranks[0].program.call_names,
             contexts=self._contexts,
             delimited=bool(self._about),
+            apart=BETWEEN in self._about.get("spec", {}),
         ).agreed()
 
     def polls_of(self, place: int) -> NDArray[np.int64]:
@@ -221,17 +254,26 @@ class SectionGroup:
             np.add.at(seconds, context, [min(site.ns * NS, facts.seconds) for site in sites])
         return {"thread_calls_by_context": calls.astype(np.int64), "thread_s_by_context": seconds}
 
-    def write_run(self, chosen: Sequence[tuple[Matched, Agreed]], phase: int) -> Path:
-        """Write a run file, unless an interrupted conversion wrote it."""
-        conversion, communicator = self._conversion, self._communicator
+    def stretches_of(self, place: int, section: RawSection) -> SummedStretches | None:
+        """Return where the time of a rank went; None if some of it is not known."""
+        found, numbers = section.array(Frame.STRETCHES), self._numbers[place]
+        good = (found["before"] < numbers.size) & (found["after"] < numbers.size)
+        for name in ("calls", "work_ns", "in_mpi_ns"):
+            good &= (found[name] >= 0) & (found[name] <= MAX_COUNT)
+        if not found.size or not good.all():
+            return None
+        return SummedStretches(
+            rank=np.full(found.size, place, np.int32),
+            after=numbers[found["before"]],
+            before=numbers[found["after"]],
+            calls=found["calls"],
+            work_s=found["work_ns"] * NS,
+            mpi_s=found["in_mpi_ns"] * NS,
+        )
+
+    def assembled(self, chosen: Sequence[tuple[Matched, Agreed]]) -> AssembledRun:
+        """Return what the ranks of this process bring to a run."""
         group, agreed = zip(*chosen, strict=True)
-        generic = next(each.generic for each in agreed if each.phases)
-        run = f"{self._number}{'-generic' if generic else ''}{f'-{phase}' if phase else ''}"
-        if (agreed[0].iterations or {}).get("no_loop"):
-            run += "-program"
-        before = on_root(communicator, lambda: conversion.journal.written(run))
-        if before is not None:
-            return before
         seen, contexts = self._seen, self._contexts
 
         def run_of(place: int) -> RankRun:
@@ -251,6 +293,9 @@ class SectionGroup:
             more["samples"] = samples_of(
                 raw, spans_ns, bodies, clock, numbers, contexts.count, self._names
             )
+            summed = any(part.facts.unit for part in group[0].parts)
+            if summed and (agreed[0].iterations or {}).get("no_loop"):
+                more["stretches"] = self.stretches_of(place, parts[0])
             if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([part.facts for part in parts], found)
             return rank_run(
@@ -261,42 +306,52 @@ class SectionGroup:
                 **more,
             )
 
-        made = self._blocks.once(run_of)
+        return AssembledRun(group=group, agreed=agreed, rank=self._blocks.once(run_of))
+
+    def header_of(self, run: AssembledRun, phase: int) -> Header:
+        """Return the header of a run; on the process that has its first rank."""
+        agreed, iterations, first = run.agreed, run.agreed[0].iterations, run.rank(0).bodies
         work = [each.work for each in agreed if each.work is not None]
-        cut = any(each.cut for each in agreed)
-        missing = next(filter(None, (each.missing for each in agreed)), "")
+        failure = failure_of(
+            self._program,
+            run.group,
+            first,
+            counts_differ=any(each.cut for each in agreed),
+            iterations=iterations or Attached(),
+        )
+        return header_of(
+            self._program,
+            run.group,
+            first,
+            generic=run.generic,
+            none=sum(not each.phases for each in agreed),
+            failure=failure or next(filter(None, (each.missing for each in agreed)), ""),
+            seen=self._seen,
+            origins=self._conversion.origins,
+            iterations=iterations,
+            phase=phase,
+            work=min(round(sum(work)), 1 << 53) if work else None,
+        )
 
-        def header() -> Header:
-            first = made(0).bodies
-            make_folder(conversion.out, "--out")
-            return header_of(
-                self._program,
-                group,
-                first,
-                generic=generic,
-                none=sum(not each.phases for each in agreed),
-                failure=failure_of(
-                    self._program,
-                    group,
-                    first,
-                    counts_differ=cut,
-                    iterations=agreed[0].iterations or Attached(),
-                )
-                or missing,
-                seen=seen,
-                origins=conversion.origins,
-                iterations=agreed[0].iterations,
-                phase=phase,
-                work=min(round(sum(work)), 1 << 53) if work else None,
-            )
+    def write_run(self, chosen: Sequence[tuple[Matched, Agreed]], phase: int) -> Path:
+        """Write a run file, unless an interrupted conversion wrote it."""
+        conversion, communicator = self._conversion, self._communicator
+        run = self.assembled(chosen)
+        entry = f"{self._number}{'-generic' if run.generic else ''}{f'-{phase}' if phase else ''}"
+        if (run.agreed[0].iterations or {}).get("no_loop"):
+            entry += "-program"
+        before = on_root(communicator, lambda: conversion.journal.written(entry))
+        if before is not None:
+            return before
 
-        of_run = on_root(communicator, header)
-        runs = PerBlock(self._blocks, made, "assembling the run")
+        on_root(communicator, lambda: make_folder(conversion.out, "--out"))
+        of_run = on_root(communicator, lambda: self.header_of(run, phase))
+        runs = PerBlock(self._blocks, run.rank, "assembling the run")
         if self._about:
             tell_missing(of_run, conversion.report)
         name = conversion.name or RunName.of(conversion.out, of_run)
         path = write_run_as(name, of_run, runs, communicator)
-        on_root(communicator, lambda: conversion.journal.note(run, path))
+        on_root(communicator, lambda: conversion.journal.note(entry, path))
         return path
 
 

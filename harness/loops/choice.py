@@ -42,12 +42,8 @@ MIN_SHARE = 0.05
 NEARLY_ALL = 0.8
 """Share of the calls of a loop from which on those in it are what it does, and of its entries with
 its most frequent number of iterations from which on that is constant."""
-MIN_TRIPS = 8
-"""Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
 MIN_INSIDE = 1 / 3
 """Share of the time of a loop that those have that are taken in place of it."""
-MIN_SECONDS = 1e-5
-"""Of an iteration of such a loop: not a message."""
 MIN_PHASE = 0.1
 """Share of the time from which on another loop of the program has a run file of its own."""
 
@@ -168,7 +164,8 @@ class Candidate:
         """Whether it goes over axes, fields or messages: a few each time, or each in no time."""
         trips = min(rank.trips for rank in self.ranks)
         seconds = max(rank.seconds for rank in self.ranks)
-        return (self.constant and trips < MIN_TRIPS) or seconds < MIN_SECONDS
+        # Not axes or fields, nor a message.
+        return (self.constant and trips < 8) or seconds < 1e-5
 
     @property
     def long(self) -> bool:

@@ -24,8 +24,6 @@ from hindmost.harness.runfile.contexts import PYTHON, CallContexts
 
 LoopKey = tuple[tuple[int, ...], tuple[int, int], int]
 """The frames above a loop, its function, and its header."""
-DEEPEST = 1 << 30
-"""A level below that of every frame."""
 LONGEST_SPLIT = 32
 """Passes of a loop among which those of a loop around it are looked for."""
 
@@ -302,7 +300,8 @@ def loops_of_pairs(
         if step == Step.NEXT:
             where = transition(chains[before], chains[after], functions)
         else:  # control stays in loops around a fold; where nothing is known, in none
-            where = (DEEPEST if step == Step.SUMMED else -1), FORWARD
+            # A level below that of every frame.
+            where = (1 << 30 if step == Step.SUMMED else -1), FORWARD
         _note(loops, at, nests, before, after, where)
     return nests, loops
 

@@ -31,10 +31,6 @@ CELLS = tuple(100 * round(float(each) / 100) for each in np.geomspace(1400, 300_
 QUICK_CELLS = (1400, 20_000)
 CALLS = {"exchange": "call", "reduce": "call", "loop": "step"}
 """Events that take as long as the caches allow that the cells leave to them, and what is one."""
-FAST = 0.1
-"""Quantile of the pulses to which times are scaled."""
-DRIFT = 0.05
-"""Change of times above which the points of a curve belong to different states of the machine."""
 DECK = "timing-b"
 """Flow, heat and adaption: the deck whose phases are timed."""
 CELL_STEPS = 1_500_000
@@ -287,7 +283,7 @@ def described(times: Sequence[GrindTimes]) -> ProbeResult:
     for ranks, group in groupby(times, key=lambda each: len(each.times)):
         sizes = list(group)
         slowest = [np.max(size.pulses_s, axis=0) for size in sizes]
-        pulse_s = float(np.quantile(np.concatenate(slowest), FAST))
+        pulse_s = float(np.quantile(np.concatenate(slowest), 0.1))
         pulses.append(SpeedPoint(ranks_per_node=ranks, seconds=pulse_s))
         changes = []
         for size in sizes:
@@ -306,7 +302,8 @@ def described(times: Sequence[GrindTimes]) -> ProbeResult:
                 changes.append(longest[-1] / longest[0])
         events += event_costs(sizes, ranks, pulse_s)
         drift = float(np.median(changes)) - 1.0
-        if abs(drift) > DRIFT:
+        # Points of the curve would belong to different states of the machine.
+        if abs(drift) > 0.05:
             warnings.append(
                 f"times changed by {signed_percent(drift)} while grind was measured with "
                 f"{counted(ranks, 'rank')} at work, so the points of the curve are not comparable; "

@@ -29,8 +29,6 @@ FACTOR = 9
 ROOM = 500_000
 """Largest number of detours per rank, and readings of the clock to find the smallest gap."""
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
-RAW_RANKS = 64
-"""Number of ranks with raw values, evenly spaced; all ranks have summaries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +177,8 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
     """Summarise and report."""
     noise = summary(ranks)
-    kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), RAW_RANKS))}
+    # Raw values of some ranks, evenly spaced; all have summaries.
+    kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), 64))}
     samples = {
         "quantum_s": effort.quantum_s,
         "ranks": [rank_samples(rank, each, rank in kept) for rank, each in enumerate(ranks)],

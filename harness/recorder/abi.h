@@ -105,7 +105,7 @@ struct state {
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
                 RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
                 RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_WORLD_RANKS, RAW_SAMPLER, RAW_SAMPLE_PLACES, RAW_SAMPLE_CHAIN_ENDS,
-                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_ACTIVITIES, RAW_CONTEXT_CPU };
+                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_ACTIVITIES, RAW_CONTEXT_CPU, RAW_STRETCHES };
 
 enum { RAW_VERSION = 4 };
 enum { RAW_MAX_BYTES = 1 << 30 }; /* of a frame: one call writes it */
@@ -127,6 +127,12 @@ struct clock_offset {
 struct edge {
   int32_t peer, pad;
   int64_t messages, bytes;
+};
+
+/* All calls of a context that come next after those of another (0: after the begin of the section). */
+struct stretch {
+  uint32_t before, after;
+  int64_t calls, work_ns, in_mpi_ns; /* work: until they begin; in MPI: in them, and in calls before them that found nothing */
 };
 
 /* Equal samples of a thread: the context of the last call of the recorded thread, and the chain of places. */

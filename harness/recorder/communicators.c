@@ -42,27 +42,37 @@ static int is_inter(MPI_Comm c) {
   return !PMPI_Comm_test_inter(c, &inter) && inter;
 }
 
-static enum relation compared(MPI_Comm one, MPI_Comm other) {
-  MPI_Group group, more, both, theirs, common;
-  int inter = is_inter(one), size = 0, common_size = 0, their_size = 0;
-  if (PMPI_Comm_group(one, &group)) return OTHER_RANKS;
-  if (inter && !PMPI_Comm_remote_group(one, &more)) { /* both sides take part */
-    PMPI_Group_union(group, more, &both);
-    PMPI_Group_free(&group);
-    PMPI_Group_free(&more);
-    group = both;
-  }
-  PMPI_Group_size(group, &size);
-  if (!PMPI_Comm_group(other, &theirs)) {
-    PMPI_Group_size(theirs, &their_size);
-    if (!PMPI_Group_intersection(group, theirs, &common)) {
-      PMPI_Group_size(common, &common_size);
-      if (common != MPI_GROUP_EMPTY) PMPI_Group_free(&common);
-    }
-    PMPI_Group_free(&theirs);
+/* The ranks of a group in a communicator, in memory to be freed, NULL if there is none; frees the group. Groups are translated
+ * only: MPI need not make others of those of a session and of MPI_COMM_WORLD, and MPICH aborts. */
+static int *ranks_of_group(MPI_Group group, MPI_Comm into, int *size) {
+  MPI_Group all;
+  int *ranks = NULL;
+  PMPI_Group_size(group, size);
+  if (!PMPI_Comm_group(into, &all)) {
+    ranks = malloc(2 * (size_t)*size * sizeof *ranks + 1);
+    for (int i = 0; ranks && i < *size; i++) ranks[*size + i] = i;
+    if (ranks && PMPI_Group_translate_ranks(group, *size, ranks + *size, all, ranks)) free(ranks), ranks = NULL;
+    PMPI_Group_free(&all);
   }
   PMPI_Group_free(&group);
-  if (common_size < size) return OTHER_RANKS;
+  return ranks;
+}
+
+/* Whether all ranks of a group are in a communicator; adds how many they are. Frees the group. */
+static int are_in(MPI_Group group, MPI_Comm into, int *count) {
+  int size = 0, known = 0, *ranks = ranks_of_group(group, into, &size);
+  for (int i = 0; ranks && i < size; i++) known += ranks[i] != MPI_UNDEFINED;
+  free(ranks);
+  *count += size;
+  return known == size;
+}
+
+static enum relation compared(MPI_Comm one, MPI_Comm other) {
+  MPI_Group group;
+  int inter = is_inter(one), size = 0, their_size = 0;
+  if (PMPI_Comm_group(one, &group) || !are_in(group, other, &size)) return OTHER_RANKS;
+  if (inter && (PMPI_Comm_remote_group(one, &group) || !are_in(group, other, &size))) return OTHER_RANKS; /* both sides take part */
+  PMPI_Comm_size(other, &their_size);
   return size == their_size ? SAME_RANKS : inter ? OTHER_RANKS : SOME_RANKS;
 }
 
@@ -127,24 +137,9 @@ static void number_communicator(MPI_Comm c, uint16_t number) {
   if (made) made->number = number;
 }
 
-/* The ranks of a group in MPI_COMM_WORLD, in memory to be freed, NULL if there is none; frees the group. */
-static int *world_ranks(MPI_Group group, int *size) {
-  MPI_Group all;
-  int *ranks = NULL;
-  PMPI_Group_size(group, size);
-  if (!PMPI_Comm_group(MPI_COMM_WORLD, &all)) {
-    ranks = malloc(2 * (size_t)*size * sizeof *ranks + 1);
-    for (int i = 0; ranks && i < *size; i++) ranks[*size + i] = i;
-    if (ranks && PMPI_Group_translate_ranks(group, *size, ranks + *size, all, ranks)) free(ranks), ranks = NULL;
-    PMPI_Group_free(&all);
-  }
-  PMPI_Group_free(&group);
-  return ranks;
-}
-
 static uint64_t hash_of_group(MPI_Group group) {
   uint64_t hash = 0;
-  int size, *ranks = world_ranks(group, &size);
+  int size, *ranks = ranks_of_group(group, MPI_COMM_WORLD, &size);
   for (int i = 0; ranks && i < size; i++) hash = mixed(hash, (uint64_t)ranks[i] + 1);
   free(ranks);
   return hash;
@@ -194,7 +189,7 @@ static __attribute__((noinline)) uint32_t message_in(struct communicator *entry,
       int size = 0;
       entry->size = -1;
       if (is_inter(c) ? PMPI_Comm_remote_group(c, &theirs) : PMPI_Comm_group(c, &theirs)) return UNKNOWN_MESSAGE;
-      int *ranks = world_ranks(theirs, &size);
+      int *ranks = ranks_of_group(theirs, MPI_COMM_WORLD, &size);
       entry->world = ranks ? malloc((size_t)size * sizeof *entry->world) : NULL;
       for (int i = 0; entry->world && i < size; i++)
         entry->world[i] = (uint16_t)(ranks[i] < 0 || ranks[i] >= (int)NO_MESSAGE ? UNKNOWN_MESSAGE : (unsigned)ranks[i]);

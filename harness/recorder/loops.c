@@ -92,6 +92,7 @@ static void open_loop(void) {
   begin_bound();
   plan_part(state->begin_ns);
   halo_depth = 0;
+  if (attached.marking_call == FIND_CALL) begin_stretches(state->begin_ns);
   enter_session(attached.marking_call == FIND_CALL ? FINDING : LOOP);
 }
 
@@ -142,7 +143,9 @@ static void loop_mark(int64_t t) {
 
 /* After a call that was recorded, where no marks are made. */
 static void write_due_part(int64_t end_ns) {
-  if (loop_is_open()) write_part(end_ns);
+  if (!loop_is_open()) return;
+  write_part(end_ns);
+  note_pause(now());
 }
 
 /* The end of an iteration, and the begin of the next. */
@@ -208,6 +211,7 @@ static void write_loop(int complete, struct extent to) {
   begin_loop_section(&text, marks.count);
   loop.number++;
   end_section(&text, attached.own, loop.written, to, complete);
+  if (attached.marking_call == FIND_CALL) write_stretches();
 }
 
 void hindmost_loop_end(void) {

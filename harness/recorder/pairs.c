@@ -45,9 +45,11 @@ static __attribute__((noinline)) struct context_pair *new_pair(struct context_pa
     pairs_page->left_out++;
     return NULL;
   }
-  if (!begin_writing(&signals)) return NULL;
-  write_contexts();
-  end_writing(&signals);
+  if (attached.pages) {
+    if (!begin_writing(&signals)) return NULL;
+    write_contexts();
+    end_writing(&signals);
+  }
   slot->first = (struct instant_written){begin_ns - clock_shift_ns, bytes_written(begin_ns)};
   slot->before = before;
   slot->after = after;
@@ -87,12 +89,43 @@ static inline uint32_t border_at(const struct context_pair *pair) {
   return border;
 }
 
+/* Since the last call that counts. */
+static struct {
+  struct context_pair *pair; /* that ended with it */
+  uint32_t context;
+  int64_t work_ns, in_mpi_ns;
+} since;
+
+static void begin_stretches(int64_t t) {
+  if (pairs_page) pairs_page->last_end_ns = t;
+}
+
+static void note_pause(int64_t until_ns) {
+  if (!pairs_page || !since.pair) return;
+  since.pair->in_mpi_ns += until_ns - pairs_page->last_end_ns;
+  pairs_page->last_end_ns = until_ns;
+}
+
+/* None where some pairs found no room. */
+static void write_stretches(void) {
+  static struct stretch stretch[PAIRS];
+  size_t count = 0;
+  if (!pairs_page || pairs_page->left_out) return;
+  for (int i = 0; i < PAIRS; i++) {
+    const struct context_pair *pair = &pairs_page->pair[i];
+    if (pair->count) stretch[count++] = (struct stretch){pair->before, pair->after, pair->count, pair->work_ns, pair->in_mpi_ns};
+  }
+  raw_frame(RAW_STRETCHES, stretch, count * sizeof *stretch);
+}
+
 static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
-  static uint32_t before;
+  since.work_ns += begin_ns - pairs_page->last_end_ns;
+  since.in_mpi_ns += end_ns - begin_ns;
   pairs_page->in_mpi_ns += end_ns - begin_ns;
   pairs_page->last_end_ns = end_ns;
   if (!record_contexts || flags & INCOMPLETE || is_poll(hindmost_call_classes[call])) return 0;
-  uint32_t after = context_now, at = (before * 0x9E3779B1u ^ after * 0x85EBCA77u) >> 7;
+  const uint32_t before = since.context, after = context_now;
+  uint32_t at = (before * 0x9E3779B1u ^ after * 0x85EBCA77u) >> 7;
   struct context_pair *pair;
   if (!after) return 0;
   for (;; at++) {
@@ -103,25 +136,32 @@ static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, int 
       break;
     }
   }
-  before = pairs_page->context = after;
+  since.context = pairs_page->context = after;
+  since.pair = pair;
   if (!pair) return 0;
   pair->count++;
+  pair->work_ns += since.work_ns;
+  pair->in_mpi_ns += since.in_mpi_ns;
+  since.work_ns = since.in_mpi_ns = 0;
   if (pair->begins) note_iteration(begin_ns, pair->begins);
   return border_at(pair);
 }
 
 static void begin_pairs(void) {
   char path[PATH_MAX];
-  if (!attached.pages) return;
-  snprintf(path, sizeof path, "%s/%d", attached.pages, attached.rank);
-  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file >= 0 && ftruncate(file, sizeof *pairs_page)) {
-    close(file);
-    file = -1;
+  int file = -1;
+  if (!attached.pages && !attached.budget) return;
+  if (attached.pages) {
+    snprintf(path, sizeof path, "%s/%d", attached.pages, attached.rank);
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0) return;
   }
-  void *memory = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *pairs_page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const int shared = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  const int has_room = file < 0 || !ftruncate(file, sizeof *pairs_page);
+  struct pairs_page *memory = has_room ? mmap(NULL, sizeof *pairs_page, PROT_READ | PROT_WRITE, shared, file, 0) : MAP_FAILED;
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) return;
+  if (file < 0) memory->end_ns = INT64_MAX;
   io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
   pairs_page = memory;
   __atomic_store_n(&pairs_page->pid, getpid(), __ATOMIC_RELEASE);

@@ -4,7 +4,8 @@
  * Each rank counts pairs (context of a call, context of the next) in a file that the watching process
  * maps as well. From the pairs and the program's code the watcher knows the loops, and writes into `begins`
  * which pairs begin an iteration of which loop; from then on each such moment is noted. No memory grows with the
- * run. Without "pages" in the settings nothing here does anything. */
+ * run. Where the calls of a program are more than its budget keeps, its pairs say where their time went: so it
+ * has them without "pages" in the settings, too, for nobody else. */
 #pragma once
 
 #include "abi.h"
@@ -17,7 +18,7 @@ struct context_pair {
   uint32_t before, after; /* contexts; after: 0 in a free slot */
   uint32_t begins, border; /* from the watcher: the loop of which it begins an iteration, 0: of none; and `enum border`, with
                               the loop of whose passes it begins one, 0: of none (bounded.h) */
-  int64_t count;
+  int64_t count, work_ns, in_mpi_ns; /* as of a `stretch` */
   struct instant_written { int64_t ns, written_bytes; } first; /* of its first call, as of an iteration below */
 };
 
@@ -55,6 +56,11 @@ static inline int is_poll(int32_t class) {
 
 /* When the recorder has begun: the page of this rank, in a folder of the node. */
 static void begin_pairs(void);
+
+/* What the first pair begins after; the time of a pause of the recorder counts to the call before it. */
+static void begin_stretches(int64_t t);
+static void note_pause(int64_t until_ns);
+static void write_stretches(void);
 static void note_iteration(int64_t t, int64_t number);
 
 /* After each recorded call, where there is a page; returns the border that it is, 0 if none. */

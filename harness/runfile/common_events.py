@@ -44,8 +44,6 @@ UNSENT = "messages were received whose sending was not recorded, or only in a la
 TOO_MANY = "what ranks did differed in iterations that are too many to put in order"
 KNOWN_OF_SOME = ("group", "needs", "context")
 """Arrays of `RankEvents` that not every rank has."""
-BRIEFLY_S = 1e-9
-"""Of a further receipt of the same call: a rank that spends no time takes no part."""
 
 
 @dataclass(slots=True)
@@ -159,7 +157,8 @@ class CommonEvents:
             arrays["needs"][found.body, found.place] = found.needs
             arrays["behind"][found.body, found.place] = found.behind
             further = found.body[found.further > 0], found.place[found.further > 0]
-            arrays["duration"][further] = BRIEFLY_S
+            # A rank that spends no time takes no part.
+            arrays["duration"][further] = 1e-9
         return RankEvents(**arrays | {"kind": self.kind})
 
 

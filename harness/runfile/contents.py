@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
@@ -265,6 +265,47 @@ class SolveOfBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SummedStretches:
+    """Where the time of a rank, or of all, went: from calls of one context to those of another.
+
+    Attributes
+    ----------
+    rank : int32 array, shape (stretch,)
+    after, before : uint32 array, shape (stretch,)
+        Contexts of the calls at both ends; ``after`` is 0 at the begin of the program.
+    calls : int64 array, shape (stretch,)
+    work_s, mpi_s : float64 array, shape (stretch,), seconds
+        Until the calls at its end, and in these.
+    """
+
+    rank: NDArray[np.int32]
+    after: NDArray[np.uint32]
+    before: NDArray[np.uint32]
+    calls: NDArray[np.int64]
+    work_s: NDArray[np.float64]
+    mpi_s: NDArray[np.float64]
+
+    @classmethod
+    def together(cls, ranks: Sequence[SummedStretches]) -> SummedStretches:
+        """Return those of several ranks."""
+        names = [field.name for field in fields(cls)]
+        return cls(
+            **{name: np.concatenate([getattr(each, name) for each in ranks]) for name in names}
+        )
+
+    def variables(self) -> dict[str, NDArray[Any]]:
+        """Return the variables of a run file."""
+        return {
+            "stretch_rank": self.rank,
+            "stretch_after": self.after,
+            "stretch_before": self.before,
+            "stretch_calls": self.calls,
+            "stretch_work": self.work_s,
+            "stretch_mpi": self.mpi_s,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankRun:
     """What one rank contributes to the run file.
 
@@ -316,6 +357,8 @@ class RankRun:
         Where there are contexts, the MPI calls of other threads than the recorded one.
     thread_s_by_context : float64 array, shape (context,), seconds, or None
         How long these took.
+    stretches : SummedStretches or None
+        Where the whole program is one iteration, and its calls are known by sums only.
     """
 
     bodies: RankBodies
@@ -344,3 +387,4 @@ class RankRun:
     samples: RankSamples | None = None
     thread_calls_by_context: NDArray[np.int64] | None = None
     thread_s_by_context: NDArray[np.float64] | None = None
+    stretches: SummedStretches | None = None

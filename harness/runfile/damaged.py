@@ -19,15 +19,13 @@ from hindmost.harness.runfile.hdf5 import refusal, scalar_attributes
 from hindmost.output import write_lines
 from hindmost.printable import one_line
 
-LONGEST_S = 60.0
-"""Time after which a child is assumed to hang."""
 MAX_BYTES = 8 << 30
 """Memory of the child: a damaged size must not use up all."""
 SHOWN = ("workload", "solver", "ranks", "iterations", "t0_utc")
 """Attributes to show."""
 
 
-def lines_of_damaged(path: Path, longest_s: float = LONGEST_S) -> list[str]:
+def lines_of_damaged(path: Path, longest_s: float = 60.0) -> list[str]:
     """Return lines with the smallest and largest value of every variable; nothing is verified.
 
     Raises

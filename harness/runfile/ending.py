@@ -23,10 +23,6 @@ REACHED = frozenset(
 )
 """PETSc's converged reasons for a reached tolerance."""
 
-DEFAULT_ATOL = 1e-50
-"""PETSc's default of ``atol``, which no residual reaches."""
-WORSE_THAN_ZERO = 1.001
-"""A true residual from here on is larger than that of x = 0."""
 
 CAUSES = {
     "DIVERGED_BREAKDOWN": "the method broke down: it would have divided by zero",
@@ -105,7 +101,7 @@ class Ending:
             done=done,
             reason=reason,
             rtol=0.0 if forced else max(rtol, 0.0),
-            atol=0.0 if forced or atol <= DEFAULT_ATOL else atol,
+            atol=0.0 if forced or atol <= 1e-50 else atol,
             norm=norm,
             generic=generic,
             counted=counted,
@@ -155,7 +151,7 @@ class Ending:
     @property
     def doubt(self) -> str:
         """What speaks against the solution; else empty."""
-        if self.flaw or self.true_residual is None or self.true_residual <= WORSE_THAN_ZERO:
+        if self.flaw or self.true_residual is None or self.true_residual <= 1.001:
             return self.flaw
         return (
             f"the residual is {self.true_residual:.1e} of the right side: the solution is worse "

@@ -22,7 +22,6 @@ from hindmost.files import publish, sync_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.cycles import COUNTS, PULSE
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.schema import (
     FLAGS,
@@ -272,26 +271,7 @@ class RunTotals:
         }
 
 
-BY_ROW = (
-    "duration",
-    "start",
-    "phase_duration",
-    "restart_duration",
-    "instructions",
-    "cycles",
-    "work_amount",
-    "event_work",
-    "event_duration",
-    "event_group",
-    "event_needs",
-    "event_behind",
-    "event_context",
-    "activity_duration",
-    "injected",
-    *COUNTS,
-    PULSE,
-    "phase_cpu",
-)
+BY_ROW = tuple(each.name for each in VARIABLES if each.dimensions[1:2] == ("rank",))
 """Variables with a column for every rank."""
 
 

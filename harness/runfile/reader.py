@@ -39,8 +39,6 @@ from hindmost.parsing import shown
 from hindmost.records import RecordError, check_version
 from hindmost.text import choose, percent, seconds
 
-TOLERANCE_S = 1e-6
-"""Tolerance of the sum of phases against the duration of a body."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -443,7 +441,7 @@ class Run:
             check_values(self.path, VARIABLE[name], values)
         missed = sum_of_phases(phases)
         missed -= durations
-        if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
+        if (np.abs(missed, out=missed) > 1e-6 + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."
             )
@@ -503,13 +501,7 @@ BLOCK_BYTES = 8 << 20
 
 
 def texts_of(path: Path, file: h5py.File, name: str) -> list[str]:
-    """Read a variable of texts.
-
-    Raises
-    ------
-    DamagedFileError
-        It is not a list of texts.
-    """
+    """Read a variable of texts."""
     if h5py.check_string_dtype(file[name].dtype) is None or file[name].ndim != 1:
         raise DamagedFileError(f"{path}: '{name}' is not a list of texts.")
     try:
@@ -602,13 +594,7 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
 def check_values_in(
     file: h5py.File, variables: Iterable[Variable], ranks: int = 1, bodies: int = 1
 ) -> None:
-    """Read the existing ones of these variables block by block, and check them.
-
-    Raises
-    ------
-    DamagedFileError
-        A value is out of range.
-    """
+    """Read the existing ones of these variables block by block, and check them."""
     for variable in variables:
         if variable.name not in file:
             continue

@@ -22,17 +22,13 @@ receipts need."""
 
 SUFFIX = ".h5"
 
-CHUNK_BYTES = 1 << 18
-"""Of a chunk of a variable, if the variable has as many."""
 MAX_IN_CHUNK = {"rank": 1024, "event": 24}
 """Entries of a chunk along a dimension whose chunks are larger: some readers want few of them."""
-MAX_ROWS = 256
-"""The same along other dimensions that may grow."""
 
 UNLIMITED = (
     *("iteration", "restart", "edge", "block", "block_edge"),
     *("frame", "chain_place", "module", "code"),
-    *("sample", "sampled_thread", "stack", "stack_frame", "code_place"),
+    *("stretch", "sample", "sampled_thread", "stack", "stack_frame", "code_place"),
 )
 """Dimensions that may be empty or grow."""
 NAMED = ("phase", "predictor", "count", "activity")
@@ -86,13 +82,13 @@ def chunk_shape(
     longest = {
         name: min(
             max(sizes[name], 1),
-            MAX_IN_CHUNK.get(name, MAX_ROWS if name in UNLIMITED else sizes[name]),
+            MAX_IN_CHUNK.get(name, 256 if name in UNLIMITED else sizes[name]),
         )
         for name in dimensions
     }
     for name in reversed(dimensions):
         others = itemsize * math.prod(longest.values()) // longest[name]
-        longest[name] = max(longest[name], min(sizes[name], CHUNK_BYTES // others))
+        longest[name] = max(longest[name], min(sizes[name], (1 << 18) // others))
     return tuple(
         -(-max(sizes[name], 1) // -(-max(sizes[name], 1) // longest[name])) for name in dimensions
     )
@@ -300,6 +296,20 @@ VARIABLES = (
     ),
     *declare("code", "i4", "1", Range(0), group="contexts",
         code_line="first line of a function of Python",
+    ),
+    *declare("stretch", "i4", "1", RANK, group="stretches",
+        stretch_rank="rank of the calls of two contexts in a row",
+    ),
+    *declare("stretch", "u4", "1", COUNT, group="stretches",
+        stretch_after="context of the first of them; 0: the begin of the program",
+        stretch_before="context of the second",
+    ),
+    *declare("stretch", "i8", "1", COUNT, group="stretches",
+        stretch_calls="how often they came",
+    ),
+    *declare("stretch", "f8", "s", TIME, group="stretches",
+        stretch_work="time between them, in all",
+        stretch_mpi="time in the second, in all, and in calls between them that found nothing",
     ),
     *declare("sample", "i4", "1", RANK, group="samples",
         sample_rank="rank of samples that are equal",

@@ -29,8 +29,6 @@ KEY = "time_left"
 """Its key in what a header says of an attached program."""
 NOTE = "time-left.json"
 """The file in a raw folder."""
-MAX_CONVERSION_S = 600.0
-"""Records that are read later are read by another command."""
 Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
@@ -308,7 +306,8 @@ def time_use_to_keep(folder: Path) -> TimeUse | None:
     if use.status is None:
         return use
     after_s = time.time() - use.began_utc_s - use.at_s
-    is_in_job = 0.0 <= after_s <= MAX_CONVERSION_S
+    # Records that are read later are read by another command.
+    is_in_job = 0.0 <= after_s <= 600.0
     return replace(use, written_after_s=after_s if is_in_job else None)
 
 

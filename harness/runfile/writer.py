@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.common_events import CommonEvents, EventsSeen, common_events
-from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.contents import Edges, Header, RankRun, SummedStretches
 from hindmost.harness.runfile.cycles import COUNTS, arrays_of
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
@@ -118,6 +118,8 @@ class RunsSeen:
     edges : list of Edges
     samples : list of RankSamples
         Of ranks that have some.
+    stretches : list of SummedStretches
+        Of ranks that have them.
     events : EventsSeen
     with_counts : bool
         Whether a rank counted instructions and cycles.
@@ -130,6 +132,7 @@ class RunsSeen:
     sums: dict[str, Any]
     edges: list[Edges]
     samples: list[RankSamples]
+    stretches: list[SummedStretches]
     events: EventsSeen
     with_counts: bool
 
@@ -138,6 +141,7 @@ class RunsSeen:
         """Look at all ranks of this process."""
         first: RankRun | None = None
         sizes, values, edges, samples, events = [], [], [], [], EventsSeen()
+        stretches = []
         counts: list[int] = []
         sums: dict[str, Any] = {}
         with_counts = False
@@ -151,6 +155,7 @@ class RunsSeen:
                 sums[name] = sums.get(name, 0) + value
             edges.append(run.incoming)
             samples += [] if run.samples is None else [run.samples]
+            stretches += [] if run.stretches is None else [run.stretches]
             events.add(bodies)
             with_counts |= bodies.instructions is not None
         assert first is not None  # each process has a rank
@@ -162,6 +167,7 @@ class RunsSeen:
             sums=sums,
             edges=edges,
             samples=samples,
+            stretches=stretches,
             events=events,
             with_counts=with_counts,
         )
@@ -207,11 +213,14 @@ def gather_into(
     )
     with_counts = any(communicator.allgather(seen.with_counts))
     columns = columns_of(seen.first, 0, events, with_counts=with_counts)
-    gathered = communicator.gather((seen.values, seen.sums, seen.samples))
+    gathered = communicator.gather((seen.values, seen.sums, seen.samples, seen.stretches))
     if target is not None and gathered is not None:
-        values = [each for part, _, _ in gathered for each in part]
-        sums = {name: sum(part[name] for _, part, _ in gathered) for name in seen.sums}
-        samples = [each for _, _, part in gathered for each in part]
+        values = [each for part, _, _, _ in gathered for each in part]
+        sums = {name: sum(part[name] for _, part, _, _ in gathered) for name in seen.sums}
+        samples = [each for _, _, part, _ in gathered for each in part]
+        stretches = [each for _, _, _, part in gathered for each in part]
+        if stretches and len(stretches) == len(values):
+            every = {**(every or {}), **SummedStretches.together(stretches).variables()}
         kinds = None if events is None else events.kind
         head = (target, seen.first, edges, kinds, why_not, values, sums, samples)
         attempt(write_head, *head, columns, every or {})

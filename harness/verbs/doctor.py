@@ -175,13 +175,7 @@ CHECK_IN_CHILD = (
 
 
 def compile_models(rooms: Sequence[str] = ()) -> list[str]:
-    """Compile the declared loops of rooms of the models, of all by default; say which they are.
-
-    Raises
-    ------
-    UsageError
-        The models have no such room.
-    """
+    """Compile the declared loops of rooms of the models, of all by default; say which they are."""
     all_rooms = [
         module.name for module in pkgutil.iter_modules(hindmost.models.__path__) if module.ispkg
     ]

@@ -29,7 +29,6 @@ examples:
   hindmost whatif --adaptive --machine machine.json --deck timing-b --ranks 16 --cycles 5000 \\
                             --budget 2h --growth 3 --iterations 310 --json
 """
-SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +118,7 @@ def perform(arguments: argparse.Namespace) -> int:
     best: dict[float, Choice] = {}  # of each size
     for choice in choices:
         best.setdefault(choice.cells, choice)
-    write_lines(*(f"  {each.explain()}" for each in list(best.values())[:SHOWN]))
+    write_lines(*(f"  {each.explain()}" for each in list(best.values())[:8]))
     if choices[0].fits:
         columns, rows = base_of(choices[0], base, ranks, arguments.growth)
         write_lines(

@@ -71,8 +71,7 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "workload",
         help=f"the linear system: {workloads}. Or 'adaptive', the adaptive-mesh kernel: see "
-        "'hindmost run adaptive --help'. Or 'collectives', MPI's collectives: "
-        "see 'hindmost run collectives --help'",
+        "'hindmost run adaptive --help'",
     )
     parser.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="the matrix of the workload 'matrix'"

@@ -235,11 +235,6 @@ def scratch_folder(scratch: str, run: Path, study: StudyFolder) -> Path:
         The run's folder.
     study : StudyFolder
         In another folder, the same study writes elsewhere.
-
-    Raises
-    ------
-    MissingError
-        The path is not absolute here.
     """
     if not scratch:
         folder = run / f"{PART}run"
@@ -258,13 +253,7 @@ def scratch_folder(scratch: str, run: Path, study: StudyFolder) -> Path:
 
 
 def written_files(folder: Path) -> list[Path]:
-    """Return the files that a run wrote, sorted by name.
-
-    Raises
-    ------
-    DataError
-        It wrote a folder, or a file with a name that the study's folder uses.
-    """
+    """Return the files that a run wrote, sorted by name."""
     files = sorted(path for path in folder.iterdir() if not path.name.endswith(".part"))
     for file in files:
         if not file.is_file() or file.name == OUTPUT or file.name.startswith((PREFIX, ".")):
@@ -279,10 +268,6 @@ def check_run_files(files: Iterable[Path], ranks: int) -> None:
     """Refuse run files that are damaged or have another number of ranks than planned.
 
     Some launchers silently start every rank as a separate run.
-
-    Raises
-    ------
-    DataError
     """
     for file in files:
         if file.suffix == RUN_FILE:

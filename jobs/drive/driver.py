@@ -23,9 +23,6 @@ from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.statuses import A_FINDING, WORK_IS_LEFT
 
-GRACE_S = 10.0
-"""Between TERM and KILL; enough for a rank to write its file."""
-
 
 class Log:
     """The log of an allocation's driver; lines that cannot be written are dropped."""
@@ -45,7 +42,7 @@ def drive(
     launcher: Launcher,
     *,
     end_s: float | None = None,
-    grace_s: float = GRACE_S,
+    grace_s: float = 10.0,
 ) -> int:
     """Do the remaining runs of an allocation.
 

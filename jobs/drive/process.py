@@ -18,9 +18,6 @@ from typing import Any
 from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import INTERRUPTED, TERMINATED
 
-PR_SET_PDEATHSIG = 1
-TOLD_WITHIN_S = 2.0
-"""Between the end of ranks and of their driver, when a scheduler ends all, node by node."""
 ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
 """Exit statuses, as in a shell, after TERM or INT."""
 NOT_FOUND = 127
@@ -187,7 +184,7 @@ def wait(
 
 def told_to_stop(signals: Signals) -> bool:
     """Tell whether a scheduler is ending all processes, and the ranks ended first."""
-    told_at = time.monotonic() + TOLD_WITHIN_S
+    told_at = time.monotonic() + 2.0
     while not signals.stop and time.monotonic() < told_at:
         signals.wait(told_at - time.monotonic())
     return signals.stop
@@ -212,7 +209,7 @@ def end_with_parent() -> Callable[[], None]:
     prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
 
     def ask() -> None:
-        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        prctl(1, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != parent:
             os._exit(143)
 

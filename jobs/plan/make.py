@@ -161,8 +161,6 @@ def layout_on(
     return each, nodes
 
 
-DIGITS = 10
-"""Of the hash; 10,000 configurations with one head collide in one of 20,000 studies."""
 HEAD = 24
 """Characters of the head of an id, and of a label, at most."""
 _WHO = ("solver", "deck", "operation", "problem")
@@ -177,7 +175,7 @@ def run_id(configuration: Mapping[str, Value], block: int) -> str:
     order of names, the seed or the machine.
     """
     text = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
     return f"{head(configuration)}-r{block:02d}-{digest}"
 
 
@@ -208,11 +206,6 @@ def shuffle(values: MutableSequence[Any], stream: random.Random) -> None:
     for last in range(len(values) - 1, 0, -1):
         other = int(stream.random() * (last + 1))
         values[last], values[other] = values[other], values[last]
-
-
-START_S = 60.0
-"""Time for a job to start its first run (modules, imports, a slow file system); reserved where the
-longest walltime has room for it."""
 
 
 def pack(
@@ -293,7 +286,8 @@ def label(key: tuple[str, ...]) -> str:
 def allocation_of(name: str, runs: Sequence[PlannedRun], limits: StudyLimits) -> Allocation:
     """Return a filled allocation."""
     # Schedulers count walltime in minutes.
-    minutes = math.ceil((START_S + sum(run.limit_s for run in runs) + limits.stop_before_s) / 60.0)
+    # A job needs a minute to start its first run (modules, imports, a slow file system).
+    minutes = math.ceil((60.0 + sum(run.limit_s for run in runs) + limits.stop_before_s) / 60.0)
     return Allocation(
         id=name,
         runs=tuple(run.id for run in runs),

@@ -218,8 +218,6 @@ OWN_STATUS = states_by_word(
 
 KILLED = re.compile(r"job killed: (?:(p?v?mem)|walltime|p?cput) .*exceeded limit")
 """MoM's comment on a job that exceeded its request, of memory or of time."""
-DELETED_SUBSTATE = 91
-"""A job that qdel ended, or that never ran; 92 means it ended by itself, 93 a failure."""
 
 
 def job(id: str, told: dict[str, Any]) -> Job:
@@ -254,7 +252,8 @@ def job(id: str, told: dict[str, Any]) -> Job:
 
 def _end(told: dict[str, Any], comment: str) -> JobState:
     """Tell ends apart; one without a status never began, and is no success."""
-    deleted = str(told.get("substate")) == str(DELETED_SUBSTATE)
+    # 91: qdel ended it, or it never ran; 92: it ended by itself; 93: a failure
+    deleted = str(told.get("substate")) == str(91)
     try:
         status = int(str(told.get("Exit_status")))
     except ValueError:

@@ -28,12 +28,7 @@ BOUND = 1.8
 """Of the sums, in clipped cycles."""
 TAIL, WINDOW = 0.97, 200
 """The quantile of the deviations of the last undisturbed cycles that raises no sum."""
-GAIN = 0.05
-"""Weight of an undisturbed cycle in the running level."""
-OUTLIER = 0.6 * CLIP
 HYDRO, HEAT, ADAPTION = (PHASES.index(name) for name in ("hydro", "heat", "adaption"))
-EXPLAINED = 0.5
-"""Part of a change of the cycle that work must account for, in seconds, to be its cause."""
 
 
 class CycleKind(StrEnum):
@@ -141,7 +136,7 @@ class Interference:
         if max(self._up, self._down) >= BOUND * (CLIP - reference):
             return self._changed(place, reference)
         self._age += 1
-        step = max(GAIN, 1.0 / self._age) * min(reference, max(-reference, off))
+        step = max(0.05, 1.0 / self._age) * min(reference, max(-reference, off))
         self._held.append(abs(off))
         if self._shift != 0.0:
             self._shift += step
@@ -156,7 +151,7 @@ class Interference:
             self._shift, self._age = 0.0, KEPT
             words = "the machine is back at its baseline: the disturbance has passed."
             return self._verdict(kind, place, words, keep=keep, step=step)
-        if abs(off) > OUTLIER:
+        if abs(off) > (0.6 * CLIP):
             words = f"this cycle alone took {math.exp(off):.2f}x its baseline time."
             return self._verdict(CycleKind.NOISE, place, words)
         words = "as expected."
@@ -174,8 +169,6 @@ class Interference:
 
         Parameters
         ----------
-        verdict : CycleVerdict
-        words : str
         learns : bool
             Whether the baseline learns that work; else measured over baseline has a new level.
         """
@@ -341,7 +334,7 @@ def work_behind(moved: list[float], size: float, last: Spent) -> str:
     causes = [phase for phase in (HEAT, ADAPTION) if abs(moved[phase]) > 0.7 * abs(size)]
     changed_s = -math.expm1(-size) * last.seconds
     theirs_s = sum(-math.expm1(-moved[phase]) * last.phases_s[phase] for phase in causes)
-    if not causes or theirs_s * changed_s < EXPLAINED * changed_s**2:
+    if not causes or theirs_s * changed_s < 0.5 * changed_s**2:
         return ""
     words = [
         f"{PHASES[cause]} takes {math.exp(moved[cause]):.2f}x its baseline time" for cause in causes

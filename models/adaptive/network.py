@@ -9,12 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from hindmost.models.simulation.network import Link, Piece
 
-MAX_PIECES = 4
-FEWEST_SIZES = 3
-"""Of a piece, which has two parameters."""
-FLOOR = 1e-3
-"""Relative error below which a better fit does not justify another piece."""
-
 
 def fit_link(bytes: ArrayLike, seconds: ArrayLike) -> Link:
     """Fit latency and time per byte, piece by piece (section 3, table 2).
@@ -34,11 +28,13 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike) -> Link:
     # Cost of one piece for sizes first to last - 1; then the best partition into 1, 2, ... pieces.
     cost = np.full((n, n + 1), np.inf)
     for first in range(n):
-        for last in range(first + FEWEST_SIZES, n + 1):
+        # A piece has two parameters.
+        for last in range(first + 3, n + 1):
             cost[first, last] = line(sizes[first:last], times[first:last])[2]
     best: tuple[float, list[int]] | None = None
-    for pieces, (total, starts) in enumerate(partitions(cost, MAX_PIECES), start=1):
-        score = n * math.log(total / n + FLOOR**2) + 3 * pieces * math.log(n)
+    for pieces, (total, starts) in enumerate(partitions(cost, 4), start=1):
+        # Errors below 0.1 % do not justify another piece.
+        score = n * math.log(total / n + 1e-3**2) + 3 * pieces * math.log(n)
         if best is None or score < best[0]:
             best = (score, starts)
     assert best is not None  # one piece always fits

@@ -91,7 +91,6 @@ class Surface(NamedTuple):
 
     Attributes
     ----------
-    cells : float
     messages : float
         Number of ranks that they come from.
     distance : int

@@ -21,9 +21,6 @@ from hindmost.models.ahead.next_iterations import NextIterations, TimeLeft, time
 from hindmost.models.inference import LEVEL
 from hindmost.models.results import Prediction
 
-LEARNING = 6
-"""First cycles: their ratios say how a predictor learns, not how much later cycles differ."""
-
 
 class Predictor:
     """Predicts the next iteration of a loop, and decides what to do before it.
@@ -136,7 +133,8 @@ class Predictor:
         self.since_checkpoint_s += spent.seconds
         if row[self.column] > 0.0:  # not NaN: something was predicted
             self.ratios.observe(spent.seconds / row[self.column])
-            if len(self._measured) > LEARNING:
+            # The first ratios say how a predictor learns, not how much later cycles differ.
+            if len(self._measured) > 6:
                 self._iterations.observe(spent.seconds, row[self.column])
         verdict = self._judge.observe(spent, done)
         for predictor in self._predictors:

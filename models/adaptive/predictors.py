@@ -30,8 +30,6 @@ GAIN, CLIP = 0.2, 2.0
 """Of a level: the weight of a cycle, and the mean deviations at which one is clipped."""
 KEPT = 16
 ITERATION_GAIN, ITERATION_TREND = 0.6, 0.06
-PULSES = 5
-"""Pulses whose mean gives the pace of the next cycle."""
 
 
 class CyclePredictor(ABC):
@@ -293,7 +291,7 @@ class Offline(CyclePredictor):
             )
         self.name = "offline"
         self.model = model
-        self._paces: deque[float] = deque(maxlen=PULSES)
+        self._paces: deque[float] = deque(maxlen=5)
         self._iterations = IterationForecast(model.application.iterations)
 
     def predict_s(self, work: Work) -> float:

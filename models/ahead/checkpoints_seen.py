@@ -20,7 +20,6 @@ class CheckpointSeen:
     ----------
     ended_s : float
         When the iteration ended.
-    written_bytes : int
     extra_s : float
         How much longer the iteration was.
     """

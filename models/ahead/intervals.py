@@ -8,7 +8,6 @@ from collections import deque
 from hindmost.models.inference import LEVEL
 from hindmost.models.results import Prediction
 
-WINDOW = 400
 PRIOR = 0.12
 """Assumed mean excess of log ratios over their median, without data."""
 PRIOR_WEIGHT = 4.0
@@ -20,7 +19,7 @@ class Ratios:
     """The last ratios of measured over predicted times."""
 
     def __init__(self) -> None:
-        self._recent: deque[float] = deque(maxlen=WINDOW)  # logarithms
+        self._recent: deque[float] = deque(maxlen=400)  # logarithms
 
     def __len__(self) -> int:
         return len(self._recent)

@@ -20,14 +20,8 @@ LONGEST_SUM = 32
 """Iterations in a row whose sums are kept; more in a row are bounded piece by piece."""
 RESERVE = 1.25
 """What is kept free: the largest of the past, and a quarter more."""
-RECENT = 11
-"""Iterations whose median is the present level."""
-LONG = 2.0
-"""An iteration is long from this many times the level on."""
 MIN_GAP = 4
 """Fewest iterations from one output to the next; a slower machine has long ones in a row."""
-EVEN = 1.25
-"""Distances are even if the largest is at most this times the shortest."""
 
 
 class LargestSums:
@@ -71,7 +65,7 @@ class NextIterations:
 
     def __init__(self) -> None:
         self._all, self._usual = LargestSums(), LargestSums()
-        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._recent: deque[float] = deque(maxlen=11)
         self._excess: deque[float] = deque(maxlen=20)  # of long ones over the level, in levels
         self._gaps: deque[tuple[int, float]] = deque(
             maxlen=5
@@ -96,7 +90,7 @@ class NextIterations:
         """
         ratio = measured_s / expected_s
         self._all.observe(ratio)
-        is_long = len(self._recent) > 2 and ratio > LONG * self.level
+        is_long = len(self._recent) > 2 and ratio > 2.0 * self.level
         if is_long:
             if self._last_long is not None:
                 number, ended_s = self._last_long
@@ -133,7 +127,7 @@ class NextIterations:
         if len(self._gaps) < 3 or min(iterations for iterations, _ in self._gaps) < MIN_GAP:
             return False
         return any(
-            max(distances) <= EVEN * min(distances) for distances in zip(*self._gaps, strict=True)
+            max(distances) <= 1.25 * min(distances) for distances in zip(*self._gaps, strict=True)
         )
 
     def _may_be_long(self, k: int, expected_s: float) -> bool:

@@ -16,8 +16,6 @@ STRETCH = 40
 DRAWS = 1000
 MAX_STRETCHES = 50_000
 """Stretches of a draw; where more fit, they are longer."""
-MAX_OBSERVED = 20_000
-"""Iterations from which the bound of the next ones is learnt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +62,7 @@ def iterations_within(
     for draw in range(DRAWS):
         counts[draw] = count_within(prefixes[random.integers(len(runs))], free_s, random)
     observed = NextIterations()
-    for time_s in islice(np.concatenate(runs), MAX_OBSERVED):
+    for time_s in islice(np.concatenate(runs), 20_000):
         observed.observe(float(time_s))
     return IterationsWithin(
         counts=np.sort(counts),

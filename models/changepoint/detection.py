@@ -26,18 +26,12 @@ from hindmost.models.changepoint.changes import (
 
 RECENT = 10.0
 """Days at the end of a series that its verdict covers (observations, if there are no times)."""
-RECOVERED = 0.5
-"""A change or drift counts as undone once the level keeps this share of it, or less."""
-LASTING = 0.1
-"""It does not count as undone while the level differs from that before it by this share or more."""
 PASS, WARN, FAIL, OPEN, UNKNOWN = "pass", "warn", "fail", "open", "unknown"
 VERDICTS = (FAIL, WARN, OPEN, PASS, UNKNOWN)
 """The worst first; "open" where only an older change is, "unknown" where nothing could be
 judged."""
 DRIFT = 0.05
 """A drift warns where the series is worse by more than this share, for certain."""
-LONG_RUN = 7
-"""Outliers in a row that are too many for a disturbance: they have no level."""
 KNOWN = 2.0 / 3.0
 """Share of the results of a level that must not be outliers, for it to be known."""
 SILENT_DAYS = 60.0
@@ -118,7 +112,7 @@ class Detection:
             return True
         kept = (self.level_now - before) / (after - before)
         ratio = self.level_now / before
-        return kept <= 0.0 or (kept <= RECOVERED and max(ratio, 1.0 / ratio) < 1.0 + LASTING)
+        return kept <= 0.0 or (kept <= 0.5 and max(ratio, 1.0 / ratio) < 1.0 + 0.1)
 
     def status(self, last: float = RECENT) -> str:
         """Return the verdict on the last days, one of `VERDICTS`.
@@ -259,7 +253,9 @@ class Verdicts:
         """Tell whether the level after a time is unknown, because too many results are outliers."""
         found = self.detection
         return any(
-            run.stop - run.start >= LONG_RUN and self.times[run.stop - 1] > since
+            # Outliers in a row, too many for a disturbance, have no level; nor have most results
+            # outliers.
+            run.stop - run.start >= 7 and self.times[run.stop - 1] > since
             for run in found.outliers
         ) or any(
             regime.n < KNOWN * (regime.stop - regime.start) and self.times[regime.stop - 1] > since

@@ -39,16 +39,6 @@ SKIPPED = (
     "gausshyper", "kappa4",
 )  # fmt: skip
 """Families that are not tried."""
-POINTS = 150
-"""Bins that scipy's families are fitted to."""
-JUDGED = 2000
-"""Bins on which likelihoods are compared."""
-BINS = 100
-SHOWN = 0.995
-"""Quantile at which the histogram ends. Without it, one detour in a thousand bodies would squeeze
-all other values into one bin."""
-EVALUATIONS = 600
-"""Of the likelihood of a family."""
 
 
 def fit_families(sample: NDArray[np.float64] | Sample) -> tuple[Candidate, ...]:
@@ -65,10 +55,11 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> tuple[Candidate, ...]:
     """
     values = Sample.of(sample)
     spread = spread_of(values, "a choice of families")
-    scaled, judged = values.scaled(spread.centre, spread.unit), values.coarser(JUDGED)
+    scaled, judged = values.scaled(spread.centre, spread.unit), values.coarser(2000)
     # A histogram of equal bins, from the smallest value to a high quantile.
-    ends = values.smallest, float(values.quantile(SHOWN))
-    counts, edges = np.histogram(values.point, bins=BINS, range=ends, weights=values.count)
+    # Up to its end, one detour in a thousand bodies would squeeze all other values into one bin.
+    ends = values.smallest, float(values.quantile(0.995))
+    counts, edges = np.histogram(values.point, bins=100, range=ends, weights=values.count)
     middle, density = 0.5 * (edges[1:] + edges[:-1]), counts / (values.size * np.diff(edges))
 
     own: dict[str, Callable[[Sample], Law]] = {"johnsonsu": fit_johnsonsu, "nct": fit_nct}
@@ -111,7 +102,7 @@ def fit_family(name: str, sample: Sample) -> Law:
         The family cannot be fitted; the message gives the reason.
     """
     family = getattr(stats, name)
-    point, weight = sample.coarser(POINTS).nodes()
+    point, weight = sample.coarser(150).nodes()
     # The smallest and the largest value must lie within the law's support; they hardly count else.
     point = np.concatenate([[sample.smallest], point, [sample.largest]])
     weight = np.concatenate([[1e-6], weight, [1e-6]])
@@ -141,7 +132,7 @@ def fit_family(name: str, sample: Sample) -> Law:
             elif np.isfinite(high):
                 loc = max(loc, sample.largest + 0.01 - high * scale)
             start = [*shape, loc, scale]
-            found = optimize.fmin(unlikelihood, start, maxfun=EVALUATIONS, disp=False)
+            found = optimize.fmin(unlikelihood, start, maxfun=600, disp=False)
             law = law_of(name, *found)
             table_of(law)  # refuses what is no density
         except DataError:

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-PANELS = 128
-NODES = 16
 LIMITS = (-14.0, 36.0)
 
 
@@ -35,8 +33,8 @@ def maximum_moments(
     mean, variance : float
     """
     # Gauss-Legendre quadrature in panels of z.
-    node, weight = special.roots_legendre(NODES)
-    edges = np.linspace(*LIMITS, PANELS + 1)
+    node, weight = special.roots_legendre(16)
+    edges = np.linspace(*LIMITS, 128 + 1)
     half = 0.5 * np.diff(edges)[:, None]
     z = (0.5 * (edges[:-1] + edges[1:])[:, None] + half * node).ravel()
     log_density = -0.5 * z**2 - 0.5 * np.log(2 * np.pi)

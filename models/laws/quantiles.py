@@ -19,14 +19,6 @@ from hindmost.errors import DataError
 FINE, FINE_TO = 0.02, 9.0
 COARSE, COARSE_TO = 0.25, 680.0
 """Width and limit of the panels, in asinh of the distance from the centre."""
-TOWARDS_BOUND = 2.0 ** -np.arange(0.0, 44.0, 0.125)
-"""Ends of more panels, as distances from a bound: densities may be singular there."""
-NODES = 10
-HEAVY_FROM = 40.0
-"""So far out, only tails that fall like a power are above 0."""
-UNDERFLOW = -650.0
-"""Below it, a density may be subnormal, and its logarithm inexact."""
-MASS_TOLERANCE = 1e-5
 SMALLEST_SLOPE = 1e-200
 
 
@@ -82,7 +74,7 @@ def tabulate(
         The density does not integrate to 1.
     """
     edges = panel_edges(support, centre, unit)
-    node, weight = special.roots_legendre(NODES)
+    node, weight = special.roots_legendre(10)
     half = 0.5 * np.diff(edges)[:, None]
     place = edges[:-1, None] + half * (1.0 + node)
 
@@ -98,7 +90,7 @@ def tabulate(
         panel = special.logsumexp(log_density(place) + np.log(half * weight), axis=1)
     below = np.concatenate([[-np.inf], np.logaddexp.accumulate(panel)])
     above = np.concatenate([np.logaddexp.accumulate(panel[::-1])[::-1], [-np.inf]])
-    if not abs(below[-1]) < MASS_TOLERANCE:
+    if not abs(below[-1]) < 1e-5:
         raise DataError(f"A density integrates to {np.exp(below[-1]):.6g}; it must be 1.")
     # z = Phi^-1(F) from the lower tail, or -Phi^-1(1 - F) from the upper: whichever is smaller.
     z = np.where(
@@ -133,7 +125,10 @@ def panel_edges(support: tuple[float, float], centre: float, unit: float) -> NDA
     for bound, inwards in zip(support, (1.0, -1.0), strict=True):
         if np.isfinite(bound):
             offset = (bound - centre) / unit
-            edges.append(np.arcsinh(offset + inwards * np.append(TOWARDS_BOUND, 0.0)))
+            # More panels towards a bound, where densities may be singular.
+            edges.append(
+                np.arcsinh(offset + inwards * np.append(2.0 ** -np.arange(0.0, 44.0, 0.125), 0.0))
+            )
     every = np.unique(np.concatenate(edges))
     low, high = (np.arcsinh((bound - centre) / unit) for bound in support)
     edges_inside: NDArray[np.float64] = every[(every >= low) & (every <= high)]
@@ -143,7 +138,9 @@ def panel_edges(support: tuple[float, float], centre: float, unit: float) -> NDA
 def tail_index(place: NDArray[np.float64], log_density: NDArray[np.float64]) -> float:
     """Return the exponent of the tail, as far out as the density is exact."""
     # The density of the place is that of x times about exp(place).
-    far = np.flatnonzero((place > HEAVY_FROM) & (log_density - place > UNDERFLOW))
+    # So far out, only tails that fall like a power are above 0; below -650, a density may be
+    # subnormal, and its logarithm inexact.
+    far = np.flatnonzero((place > 40.0) & (log_density - place > -650.0))
     if far.size < 8:
         return float("inf")
     first, last = far[-5], far[-1]

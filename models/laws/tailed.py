@@ -24,19 +24,9 @@ Values = NDArray[np.float64]
 
 FEWEST_IN_TAIL = 10
 """Excesses that a tail is fitted to, at least; with fewer than `MIN_TIMES` values each, none."""
-MIN_TIMES = 5
-LARGEST_SHARE = 0.1
-"""Of the values in a tail."""
-MAX_OFTEN = 0.9
-"""Share of the values in a tail that becomes more frequent."""
 DESCRIBED = 0.23
 """Cramer-von Mises statistic up to which a generalised Pareto law describes excesses: about its 1 %
 limit if both parameters are fitted (V. Choulakian and M. A. Stephens, 2001)."""
-MAX_KNOTS = 2048
-"""Quantiles that the middle is kept as."""
-FURTHEST_Z = 8.0
-"""Standard normal quantile at which a fitted tail ends: one in 10^15."""
-TAIL_KNOTS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +90,7 @@ class TailedLaw:
         if self.tail is None or factor == 1.0:
             return self
         share = self.tail.share
-        then = min(factor * share, MAX_OFTEN)
+        then = min(factor * share, 0.9)
         beyond = special.ndtr(-self.z)
         inside = then + (beyond - share) * (1.0 - then) / (1.0 - share)
         z = -special.ndtri(np.where(beyond <= share, beyond * then / share, inside))
@@ -166,7 +156,8 @@ def law_of(x: Values, tail: ParetoTail | None) -> TailedLaw:
         return TailedLaw(z=z, x=quantiles, largest=float(x[-1]), tail=None, size=x.size)
     mine = replace(tail, share=beyond / x.size)
     z, quantiles = middle_of(x, 1.0 - mine.share)
-    further = np.linspace(-special.ndtri(mine.share), FURTHEST_Z, TAIL_KNOTS + 1)[1:]
+    # A fitted tail ends at one in 10^15.
+    further = np.linspace(-special.ndtri(mine.share), 8.0, 256 + 1)[1:]
     return TailedLaw(
         z=np.append(z, further),
         x=np.append(quantiles, mine.beyond(special.ndtr(-further))),
@@ -184,7 +175,7 @@ def find_tail(x: Values) -> ParetoTail | None:
     is no detour are taken together, it has none.
     """
     found, in_tail = None, FEWEST_IN_TAIL
-    while in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and MIN_TIMES * in_tail <= x.size:
+    while in_tail <= max(0.1 * x.size, FEWEST_IN_TAIL) and 5 * in_tail <= x.size:
         tail = tail_above(x, float(x[-in_tail - 1]))
         if tail is None or (found is not None and distance(x, tail) > DESCRIBED):
             break
@@ -225,5 +216,5 @@ def middle_of(x: Values, up_to: float) -> tuple[Values, Values]:
         Share of the values.
     """
     last = max(round(up_to * x.size), 1)
-    knots = np.unique(np.linspace(0, last - 1, min(last, MAX_KNOTS)).astype(np.intp))
+    knots = np.unique(np.linspace(0, last - 1, min(last, 2048)).astype(np.intp))
     return special.ndtri((knots + 0.5) / x.size), x[knots]

@@ -19,18 +19,10 @@ FloatArray = NDArray[np.float64]
 
 MIN_PERIODIC = 8
 """Detours from which on their times are tested."""
-MIN_RANDOM = 30
-"""Detours from which on a clock would have been found, so that those without one are random."""
-CERTAIN = 1e-5
-"""Probability below which an alignment of random detours is not chance."""
 MIN_SHARE = 0.3
 """Of the detours, that must follow a clock to speak of one."""
 SLOWEST, FASTEST = 0.12, 1.9
 """Frequencies that are tried, over the mean rate of detours."""
-ALIKE = 0.8
-"""Of the best alignment: a multiple of a clock's frequency aligns nearly as well."""
-MAX_TIMES = 2000
-"""Detours that are tested; of more, those that come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +59,7 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     every_s : float64 array, shape (iteration,), seconds
         Times of all iterations, ascending.
     """
-    times_s = times_s[:MAX_TIMES]
+    times_s = times_s[:2000]
     span = float(times_s[-1] - times_s[0]) if times_s.size else 0.0
     if times_s.size < MIN_PERIODIC or not span > 0.0:
         return UNKNOWN
@@ -78,7 +70,8 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     frequency = np.linspace(slowest, fastest, steps)
     strength = alignments(times_s, frequency)
     # The lowest of those that align about as well: the others are its multiples.
-    rises = np.flatnonzero(strength >= ALIKE * strength.max())
+    # A multiple of a clock's frequency aligns nearly as well as the best.
+    rises = np.flatnonzero(strength >= 0.8 * strength.max())
     end = rises[0]
     while end + 1 < steps and strength[end + 1] > strength[end]:
         end += 1
@@ -88,8 +81,9 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     best = float(fine[int(np.argmax(fine_strength))])
     share = float(fine_strength.max())
     tried = max(steps / 6.0, 1.0)
-    without = RANDOM if times_s.size >= MIN_RANDOM else UNKNOWN
-    if share < MIN_SHARE or chance(times_s, best) * tried > CERTAIN:
+    # Of so many, a clock would have been found.
+    without = RANDOM if times_s.size >= 30 else UNKNOWN
+    if share < MIN_SHARE or chance(times_s, best) * tried > 1e-5:
         return without
     halves = np.array_split(times_s, 2)
     if any(aligned_in(half, best) < 0.6 * share for half in halves if half.size >= MIN_PERIODIC):

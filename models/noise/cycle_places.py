@@ -23,8 +23,6 @@ from hindmost.models.simulation.length import SolveShape, checked, choose_bodies
 from hindmost.text import counted, seconds
 
 QUARTERS = 4
-FEWEST_OF_A_QUARTER = 2
-"""Cycles, or iterations of a solver that does not restart."""
 SKEWED = 0.01
 """Share by which the bodies of one rank sum to more than the mean of all, if ranks do not wait for
 each other in every body."""
@@ -85,7 +83,7 @@ class RecordedSolve:
         """Return how long the bodies of each quarter take, over the mean of their places."""
         whole = int(self.position.max()) + 1 if self.shape.restart else 1
         size = self.body_s.size // QUARTERS
-        if size < FEWEST_OF_A_QUARTER * whole:
+        if size < 2 * whole:
             return []
         if self.shape.restart:
             _, place = np.unique(2 * self.position + self.shape.drain, return_inverse=True)
@@ -237,11 +235,6 @@ def body_times(times: SolveTimes) -> tuple[NDArray[np.float64], bool]:
     float64 array, shape (iteration,), seconds
     bool
         Whether they are those of the slowest rank.
-
-    Raises
-    ------
-    DataError
-        Only some ranks keep their records, the slowest rank not among them.
     """
     every = times.all_ranks
     if every is not None:

@@ -34,8 +34,6 @@ MIN_DETOURS = 5
 """Of a family."""
 WORTH = 12.0
 """By how much a further family must lower the BIC."""
-APART = 2.0
-"""Factor between the lengths of two families of a kind that can be told apart."""
 NARROW, NARROWEST = 0.15, 0.01
 """Spread of one length, over the length."""
 QUANTILE = 0.2
@@ -46,10 +44,6 @@ MIN_CLEAN = 0.02
 """Share of the iterations without a detour."""
 PEAKS = 3
 """Lengths at which a search for one length begins."""
-ROUNDS = 60
-"""Of expectation and maximisation."""
-MAX_LENGTHS = 5000
-"""Detours that a mixture is fitted to; of more, evenly spread ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +246,7 @@ def mixture(length_s: FloatArray, threshold_s: float, jitter_s: float) -> list[L
     """
     if length_s.size < MIN_DETOURS:
         return []
-    some = np.sort(length_s)[:: max(1, -(-length_s.size // MAX_LENGTHS))]
+    some = np.sort(length_s)[:: max(1, -(-length_s.size // 5000))]
     weight = length_s.size / some.size
     laws, score = list[Law](), math.inf
     while True:
@@ -286,7 +280,7 @@ def starts(laws: list[Law], length_s: FloatArray, threshold_s: float) -> list[La
 
 def fitted(laws: list[Law], length_s: FloatArray, jitter_s: float) -> list[Law]:
     """Return laws of more likelihood by expectation and maximisation."""
-    for _ in range(ROUNDS):
+    for _ in range(60):
         chances = chances_of(length_s, laws)
         count = chances.sum(axis=1) + 1e-9
         mean = chances @ length_s / count
@@ -325,7 +319,7 @@ def score_of(laws: list[Law], length_s: FloatArray, weight: float) -> float:
     if min(law.share for law in laws) * size < MIN_DETOURS - 1:
         return math.inf
     for alike in ([law.mean_s for law in laws if bool(law.spread_s) == own] for own in (0, 1)):
-        if any(b < APART * a for a, b in pairwise(sorted(alike))):
+        if any(b < 2.0 * a for a, b in pairwise(sorted(alike))):
             return math.inf
     parameters = sum(3 if law.spread_s else 2 for law in laws) - 1
     likelihood = weight * float(densities(laws, length_s).sum())

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from hindmost.errors import DataError
 from hindmost.models.laws.law import Candidate
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
+from hindmost.models.noise.moments import (
+    bertsimas_bound,
+    cramer_bound,
+    fit_bound,
+    fit_mean_work,
+)
 from hindmost.models.noise.stationary import (
     Stationary,
     fit_stationary,
@@ -55,8 +61,12 @@ MODELS: Registry[NoiseModel] = Registry(
         NoiseModel(name="nonstationary-uniform", fit=fit_nonstationary, of_digest=True),
         NoiseModel(name="redrawn-uniform", fit=fit_redrawn_uniform, of_digest=True),
         NoiseModel(name="mean-work", fit=fit_mean_work, of_digest=True),
-        NoiseModel(name="cramer", fit=fit_cramer, blocking_only=True, of_digest=True),
-        NoiseModel(name="bertsimas", fit=fit_bertsimas, blocking_only=True, of_digest=True),
+        *(
+            NoiseModel(
+                name=name, fit=partial(fit_bound, name, bound), blocking_only=True, of_digest=True
+            )
+            for name, bound in (("cramer", cramer_bound), ("bertsimas", bertsimas_bound))
+        ),
     ),
     group="hindmost.models",
     kind=NoiseModel,

@@ -31,8 +31,6 @@ ALPHA = 0.05
 MAX_VALUES = 10_000_000
 """Times in all pairs: if there are more, some ranks are compared, evenly spread."""
 QUARTILES = (0.25, 0.5, 0.75)
-WINDOW = 5.0
-"""Correlation times up to which autocorrelations are summed; further ones are only noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +189,8 @@ def correlation_time(series: NDArray[np.float64]) -> float:
         return 1.0
     times = 2.0 * np.cumsum(covariance / covariance[0]) - 1.0
     # Until the lag is a window of the sum.
-    far = np.flatnonzero(lags >= WINDOW * times)
+    # Autocorrelations further out are only noise.
+    far = np.flatnonzero(lags >= 5.0 * times)
     lag = int(far[0]) if far.size else size // 2
     # The mean that was subtracted is the series' own: every autocorrelation is tau / n too low.
     return max(1.0, float(times[lag]) * (1.0 + (2 * lag + 1) / size))

@@ -37,8 +37,6 @@ FEWEST_CYCLES = 3
 QUANTILE, SKEWED_QUANTILE = 0.95, 0.975
 """Of Student's law, for 90 % of the solves. What a pipelined solve misses is a latency at the end
 of each cycle, which is skewed: sums of few such terms need more (chosen on simulated solves)."""
-FEWEST_BODIES = 5
-"""Of a stretch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,16 +182,7 @@ class Replay:
             if block.cycle_begins[rows.start]:
                 self._cycles_before_s = self.elapsed_s
                 self._simulator.meet()
-            part = block.part(rows)
-            self._simulator.walk(
-                part.kind,
-                part.work,
-                part.rest,
-                duration=part.duration,
-                absent=part.absent,
-                group=part.group,
-                behind=part.behind,
-            )
+            self._simulator.walk(block.part(rows), own_time=True)
 
 
 def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
@@ -321,7 +310,7 @@ def stretches(
         count = min(STRETCHES, cycles.size - 1)
         first = cycles[np.linspace(0, cycles.size - 1, count + 1).astype(np.intp)]
     else:
-        count = max(min(STRETCHES, half // FEWEST_BODIES), 1)
+        count = max(min(STRETCHES, half // 5), 1)
         first = np.linspace(0, half, count + 1).astype(np.intp)
     return np.asarray(np.unique(np.append(first, cycle_begins.size)), np.intp)
 

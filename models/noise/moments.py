@@ -92,24 +92,14 @@ class MaximumBound:
         return {"bound_s": self.bound_s}
 
 
-def fit_cramer(times: SolveTimes, digest: Digest | None = None) -> MaximumBound:
-    """Bound the solve if bodies are independent."""
-    return fit_bound("cramer", cramer_bound, times, digest)
-
-
-def fit_bertsimas(times: SolveTimes, digest: Digest | None = None) -> MaximumBound:
-    """Bound the solve whether or not bodies depend on each other."""
-    return fit_bound("bertsimas", bertsimas_bound, times, digest)
-
-
 def fit_bound(
     name: str,
     bound: Callable[[float, float, int], float],
     times: SolveTimes,
-    digest: Digest | None,
+    digest: Digest,
 ) -> MaximumBound:
     """Apply a bound to the bodies of a solve."""
-    sample = (digest or times.digest()).sample
+    sample = digest.sample
     return MaximumBound(
         name=name,
         bodies=times.iterations,

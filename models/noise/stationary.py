@@ -30,9 +30,6 @@ from hindmost.text import seconds
 TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
 STEP = 1e-4
 """Step of the finite differences, in units of each parameter."""
-SMALLEST_SHARE = 1e-12
-"""Smallest eigenvalue of the information, as a share of the largest. Directions with less are left
-out: the law hardly changes along them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +152,8 @@ def deviation_of_fit(law: Law, sample: Sample, draws: int) -> float:
     # g^T C g in the eigenvectors of the information, which may be singular.
     score, slope = np.array(scores), np.array(slopes)
     eigenvalue, direction = np.linalg.eigh((weight * score) @ score.T)
-    known = eigenvalue > SMALLEST_SHARE * eigenvalue[-1]
+    # The law hardly changes along the other directions.
+    known = eigenvalue > 1e-12 * eigenvalue[-1]
     along = (slope @ direction)[known]
     return float(np.sqrt(np.sum(along**2 / eigenvalue[known]) / sample.size))
 

@@ -19,16 +19,8 @@ from numpy.typing import NDArray
 
 PRICE = (0.0, 0.3, 1.0)
 """c for none, one and two terms."""
-FEWEST = 5
-"""Provisional models of fewer points pay as if they had this number."""
 MAX_PRODUCTS = 4
 """Terms that a model over several parameters may have."""
-OF_FIRST = 0.75
-"""Factor of log M for a parameter's first exponents: of constants, some 4 % get a term."""
-OF_FURTHER = 2.0
-"""Factor of log M for each further pair of exponents of the same parameter."""
-OF_TERM = 3.0
-"""Factor of log(2^d - 1), the sets of parameters that a further term may have."""
 
 
 def penalties(points: int, terms: int, *, most: int = 2) -> NDArray[np.float64]:
@@ -62,7 +54,8 @@ def corrected_akaike(points: int, terms: NDArray[np.intp]) -> NDArray[np.float64
     k has the constant and the noise as well.
     """
     free = terms + 2.0
-    left = np.maximum(max(points, FEWEST) - free - 1.0, 0.0)
+    # Provisional models of fewer points pay as if they had five.
+    left = np.maximum(max(points, 5) - free - 1.0, 0.0)
     with np.errstate(divide="ignore"):
         found = 2.0 * free + 2.0 * free * (free + 1.0) / left
     return np.asarray(np.where(points >= free, found, np.inf))
@@ -86,7 +79,8 @@ def joint_penalties(points: int, exponents: int, parameters: int) -> NDArray[np.
     table = np.empty((MAX_PRODUCTS + 1, parameters + 1, MAX_PRODUCTS * parameters + 1))
     shapes = np.log(2.0**parameters - 1.0)
     used, further = np.indices(table.shape[1:])
-    chosen = (OF_FIRST * used + OF_FURTHER * further) * np.log(exponents)
+    # Of constants, some 4 % get a term.
+    chosen = (0.75 * used + 2.0 * further) * np.log(exponents)
     for terms, akaike in enumerate(corrected_akaike(points, np.arange(MAX_PRODUCTS + 1))):
-        table[terms] = akaike + 2.0 * (chosen + OF_TERM * max(terms - 1, 0) * shapes)
+        table[terms] = akaike + 2.0 * (chosen + 3.0 * max(terms - 1, 0) * shapes)
     return table

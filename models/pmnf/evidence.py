@@ -32,7 +32,6 @@ SMOOTH = (24, 8)
 smooth is far from all of them."""
 KNEES, BEYOND = 48, 16.0
 """Bends of the curves that approach a bound, and how far outside the points they may lie."""
-MIN_PRECISION = 1e-300
 ROUNDING = 1e-9
 """Share of what a term explains, by which another must explain more."""
 FLOORS = np.array([0.005, 0.05])
@@ -119,7 +118,6 @@ def log_residuals(
     Parameters
     ----------
     residuals : float64 array, shape (kernel, ...)
-    points : int
     wider : float64 array, broadcast to `residuals`
     """
     granted = points * np.multiply.outer(wider, FLOORS) ** 2
@@ -255,7 +253,7 @@ def side_residuals(
                     for a in range(b + 1):
                         most_t = max(most_t, abs(columns[points - 1 - a if side else a, best]))
                     fixed *= tt[best] * (most_y / most_t) ** 2
-                precision[kernel, side, b] = np.log(max(fixed, MIN_PRECISION))
+                precision[kernel, side, b] = np.log(max(fixed, 1e-300))
 
 
 @declared("(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])", division="numpy")

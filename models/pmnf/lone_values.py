@@ -12,12 +12,6 @@ from numpy.typing import NDArray
 
 LONE = 10.0
 """Ratio of a value to what its neighbours suggest, from which something else was measured."""
-AGREE = 0.5
-"""Difference of the neighbours from each other over that of the value from them, logarithms."""
-MIN_ON_LINE = 4
-"""Points of a line on which one can be the odd one out."""
-AMONG = 6
-"""Values of which one may be alone; where more are, the series jumps to and fro."""
 
 
 def lone_ratios(table: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -48,7 +42,7 @@ def lone_ratios(table: NDArray[np.float64], values: NDArray[np.float64]) -> NDAr
             before, after = y[:, line[:-2]], y[:, line[2:]]
             part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
             here = y[:, inner] - (before + part * (after - before))
-            alone = (np.abs(here) > np.log(LONE)) & (np.abs(after - before) < AGREE * np.abs(here))
+            alone = (np.abs(here) > np.log(LONE)) & (np.abs(after - before) < 0.5 * np.abs(here))
             usual[:, inner] |= ~alone
             off[:, inner] = np.where(alone, here, off[:, inner])
             for end, one, two in ((0, 1, 2), (-1, -2, -3)):
@@ -56,7 +50,8 @@ def lone_ratios(table: NDArray[np.float64], values: NDArray[np.float64]) -> NDAr
                 beyond = y[:, line[end]] - (y[:, line[one]] + slope * (x[end] - x[one]))
                 usual[:, line[end]] |= np.abs(beyond) <= np.log(LONE)
     off[usual] = np.nan
-    many = np.isfinite(off).sum(axis=1) > max(1, table.shape[0] // AMONG)
+    # Where more than one in six is alone, the series jumps to and fro.
+    many = np.isfinite(off).sum(axis=1) > max(1, table.shape[0] // 6)
     off[many] = np.nan
     return np.asarray(np.exp(off))
 
@@ -69,7 +64,7 @@ def lines_along(table: NDArray[np.float64], axis: int) -> list[NDArray[np.intp]]
         which = np.unique(others, axis=0, return_inverse=True)[1].ravel()
     order = np.lexsort((table[:, axis], which))
     borders = np.flatnonzero(np.diff(which[order])) + 1
-    return [line for line in np.split(order, borders) if line.size >= MIN_ON_LINE]
+    return [line for line in np.split(order, borders) if line.size >= 4]
 
 
 def to_leave_out(

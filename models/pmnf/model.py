@@ -13,14 +13,9 @@ from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 from hindmost.text import percent
 
-APART = 2.0
-"""Ratio of largest to smallest value from which a constant describes nothing."""
 FAR_OFF = 5.0
 """Standard errors of the values by which a function is off, on root mean square, that does not fit.
 Repetitions within one run scatter less than runs do, so that a factor of 2 or 3 says little."""
-MIN_OFF = 0.05
-"""Share of a value by which it is off at some point as well: less is accurate enough, however small
-the scatter is."""
 FACTOR_OFF = 1.5
 """Factor by which a function is off at some point that does not fit, whatever the repetitions say,
 unless the noise is additive: beside that, small values are far off by chance."""
@@ -280,7 +275,7 @@ class ScalingModel:
     def _scattered(self) -> bool:
         """Whether the model is a constant although the values differ by a factor."""
         low, high = float(self.values.min()), float(self.values.max())
-        return not self.form.terms and low > 0.0 and high > APART * low
+        return not self.form.terms and low > 0.0 and high > 2.0 * low
 
     def lone_values(self) -> list[str]:
         """Name the values far from their neighbours."""
@@ -353,7 +348,7 @@ def misfit(
     if scatter > 0.0 and (size > 0.0).all():
         off = np.sqrt(shares / shares.mean()) * np.abs(fitted - values) / size
         ratio = float(np.sqrt((off**2).sum() / free)) / scatter
-        if ratio >= FAR_OFF and off.max() >= MIN_OFF:
+        if ratio >= FAR_OFF and off.max() >= 0.05:
             far, worst = True, int(off.argmax())
     if not far:
         return None

@@ -27,10 +27,6 @@ from hindmost.models.pmnf.search import KEPT
 from hindmost.models.pmnf.space import SearchSpace, tabulate
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 
-ROUNDING = 1e-12
-"""Share of the largest value, below which a constant is what rounding left."""
-
-
 Average = Callable[["ScalingModels", NDArray[np.float64], float], tuple[Any, Any]]
 """Of models of kernels that have all points, targets of shape (target, parameter) and a level: low
 and high, float64 arrays of shape (kernel, target)."""
@@ -229,7 +225,7 @@ class ScalingModels:
         used.sort(key=lambda each: growth(each[0]))
         largest = float(np.nanmax(np.abs(self.observations.values[kernel])))
         return Form(
-            constant=factors[0] if abs(factors[0]) > ROUNDING * largest else 0.0,
+            constant=factors[0] if abs(factors[0]) > 1e-12 * largest else 0.0,
             coefficients=tuple(factor for _, factor in used),
             terms=tuple(Term(exponents=exponents) for exponents, _ in used),
         )

@@ -26,10 +26,6 @@ MIN_POOLED = 20
 MIN_REPETITIONS = 3
 MAX_ASKED = 400
 """Kernels whose residuals are looked at; more say the same."""
-ROUNDING = 1e-9
-"""Scatter of logarithms that is rounding, where repetitions follow a kind of noise exactly."""
-EXACT = 1e-6
-"""Share of its values that a function leaves of a kernel without noise."""
 SURE = 3.0
 """Difference in log likelihood from which the kind counts as known."""
 
@@ -136,9 +132,7 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
         rest -= np.nanmedian(rest, axis=1, keepdims=True)
         scatter[kind] = float(np.nansum(np.abs(rest)))
     used = int(usable.sum())
-    likelihood = {
-        kind: -used * np.log(max(value / used, ROUNDING)) for kind, value in scatter.items()
-    }
+    likelihood = {kind: -used * np.log(max(value / used, 1e-9)) for kind, value in scatter.items()}
     kind = max(likelihood, key=likelihood.__getitem__)
     second = max(value for other, value in likelihood.items() if other is not kind)
     sure = bool(likelihood[kind] - second >= SURE)
@@ -196,7 +190,7 @@ def from_kernels(
     for kind in NoiseKind:
         own[kind], left = likelihood_of(values[some], shares[some], points, kind)
         # Counts that a function gives exactly have no noise, and rounding says nothing of it.
-        noisy &= left > EXACT
+        noisy &= left > 1e-6
     if noisy.sum() < MIN_POOLED:
         return None
     likelihood = {kind: float(each[noisy].sum()) for kind, each in own.items()}

@@ -23,8 +23,6 @@ from hindmost.models.pmnf.noise import (
 
 MIN_POINTS = 5
 """Points that a model needs (Calotoiu et al. 2013)."""
-FAR = 7.0
-"""Median deviations of repetitions, beyond which one is an outlier."""
 SIZES, LARGEST_POINT = (1e-100, 1e100), 1e30
 """Of values and points whose powers are numbers yet."""
 DOUBT = 0.01
@@ -274,7 +272,7 @@ def join_repetitions(
         off = np.where(there, (values - median) / unit, np.nan)
     enough = there & (count >= MIN_REPETITIONS)[..., None]
     apart = np.abs(off[enough & (off != 0.0)])
-    far = FAR * float(np.median(apart)) if apart.size else np.inf
+    far = 7.0 * float(np.median(apart)) if apart.size else np.inf
     kept = there & ~(enough & (off > far))
     doubtful = (enough & (off < -far)).any(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):

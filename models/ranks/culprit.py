@@ -278,6 +278,7 @@ def find_culprit(
     quickest: QuickestWork | None = None,
     core_wait_s: Times | None = None,
     *,
+    on_core_s: Times | None = None,
     waited_part: float = 1.0,
     least: float = MATTERS,
 ) -> Culprit | None:
@@ -294,6 +295,8 @@ def find_culprit(
         Without it the sums decide.
     core_wait_s : float64 array, shape (rank,), seconds, optional
         Waiting for a core.
+    on_core_s : float64 array, shape (rank,), seconds, optional
+        The rest of the time: more than that nobody can have worked.
     waited_part : float
         Part of the differences of own work that ranks can have waited for.
     least : float
@@ -328,6 +331,8 @@ def find_culprit(
     waited = np.zeros(charged_s.size)
     if waited_s is not None and np.isfinite(waited_s).all():
         waited = (waited_s - median_of_others(waited_s)) / np.maximum(excess_s, 1e-300)
+    if on_core_s is not None and node is None and np.isfinite(on_core_s).all():
+        waited = np.maximum(waited, 1.0 - on_core_s / np.maximum(excess_s, 1e-300))
     few = late.bodies > 1 and late.ranks ** (1.0 - late.bodies) > CHANCE
     costly = charged_s > COSTS * whole_s * late.ranks
     sure = shown & costly & (waited <= MAJORITY) & (not few or times >= HALF_AS_FAST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -81,15 +81,9 @@ class EventBlock:
 
     def part(self, rows: slice | NDArray[np.intp]) -> EventBlock:
         """Return some of the bodies."""
-        return EventBlock(
-            kind=self.kind[rows],
-            work=self.work[rows],
-            duration=self.duration[rows],
-            rest=self.rest[rows],
-            cycle_begins=self.cycle_begins[rows],
-            absent=None if self.absent is None else self.absent[rows],
-            group=None if self.group is None else self.group[rows],
-            behind=None if self.behind is None else self.behind[rows],
+        known: Any = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(
+            self, **{name: each[rows] for name, each in known.items() if each is not None}
         )
 
     @property

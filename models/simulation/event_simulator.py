@@ -188,34 +188,23 @@ class EventSimulator:
             See `walk`.
         """
         for rows in block.cycles():
-            part = block.part(rows)
-            if part.cycle_begins[0]:
+            if block.cycle_begins[rows.start]:
                 self.meet()
             self.walk(
-                part.kind,
-                part.work,
-                part.rest,
+                block.part(rows),
                 ended=None if ended is None else ended[rows],
-                absent=part.absent,
-                group=part.group,
-                behind=part.behind,
                 interpret=block.work.size <= FEW_EVENTS,
             )
 
     def walk(
         self,
-        kind: NDArray[np.uint8],
-        work: NDArray[np.floating[Any]],
-        rest: NDArray[np.floating[Any]],
+        block: EventBlock,
         *,
-        duration: NDArray[np.floating[Any]] | None = None,
+        own_time: bool = False,
         stay: NDArray[np.floating[Any]] | None = None,
         ended: NDArray[np.float64] | None = None,
         left: NDArray[np.float64] | None = None,
         waits: Waits | None = None,
-        absent: NDArray[np.bool_] | None = None,
-        group: NDArray[np.integer[Any]] | None = None,
-        behind: NDArray[np.integer[Any]] | None = None,
         recorded: Recorded = NOT_RECORDED,
         interpret: bool = False,
     ) -> None:
@@ -223,10 +212,9 @@ class EventSimulator:
 
         Parameters
         ----------
-        kind : uint8 array, shape (iteration, event)
-        work, duration : float array, shape (iteration, rank, event), seconds
-            See `EventBlock`. Without a duration no event takes own time.
-        rest : float array, shape (iteration, rank), seconds
+        block : EventBlock
+        own_time : bool
+            Whether events take the own time that was recorded of them.
         stay : float array, shape (iteration, rank, event), seconds, optional
             What keeps a rank at an event once it is released. May be negative, where recorded
             clocks say so.
@@ -236,10 +224,6 @@ class EventSimulator:
             Is filled with the time at which every rank leaves an event, up to the last of a body.
         waits : Waits, optional
             Is filled, from the first body of this call on.
-        absent : bool array, shape (iteration, rank, event), optional
-            See `EventBlock`: a rank neither sends nor receives there.
-        group, behind : int array, shape (iteration, rank, event), optional
-            See `EventBlock`.
         recorded : Recorded, optional
             Clocks to go by; work is then not asked for.
         interpret : bool
@@ -250,14 +234,15 @@ class EventSimulator:
         DataError
             More reductions are pending than any solver posts: the events do not fit together.
         """
+        kind = block.kind
         bodies, events = kind.shape
         ranks = self.clock.size
         latency = np.zeros((events, KINDS)) if self._latency is None else self._latency
         step = walk_events.loop if interpret else walk_events
         noted = waits or Waits.of_places(0, 0)
-        missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
-        groups = np.empty((0, 0, 0), np.int32) if group is None else group
-        earlier = np.empty((0, 0, 0), np.int32) if behind is None else behind
+        missing = np.empty((0, 0, 0), np.bool_) if block.absent is None else block.absent
+        groups = np.empty((0, 0, 0), np.int32) if block.group is None else block.group
+        earlier = np.empty((0, 0, 0), np.int32) if block.behind is None else block.behind
         # No message is behind all that were sent.
         most = int(np.count_nonzero(kind == SEND)) + len(self._sent)
         self._remember(min(int(earlier.max(initial=0)) + 1, most))
@@ -266,9 +251,9 @@ class EventSimulator:
             known = recorded.part(rows)
             step(
                 np.ascontiguousarray(kind[rows]),
-                as_float64(work[rows]),
-                np.empty((0, 0, 0)) if duration is None else as_float64(duration[rows]),
-                as_float64(rest[rows]),
+                as_float64(block.work[rows]),
+                as_float64(block.duration[rows]) if own_time else np.empty((0, 0, 0)),
+                as_float64(block.rest[rows]),
                 np.empty((0, 0, 0)) if stay is None else as_float64(stay[rows]),
                 np.ascontiguousarray(missing[rows]),
                 np.ascontiguousarray(groups[rows], np.int32),

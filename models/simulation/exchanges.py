@@ -27,12 +27,8 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.recorded import moments
 
-APART_S = 5e-6
-"""Between two moments of which a receipt shows which one released it."""
 CLOCKS_S = 1e-6
 """By which the clocks of ranks may differ, if nothing larger is known."""
-MEETING = 0.75
-"""Share of them that must last until the neighbours come to their own receipts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +228,7 @@ def count_meetings(
     """
     clock_s = max(clock_s, CLOCKS_S)
     early, late = np.maximum(sent, found.come), np.maximum(met, found.come)
-    apart = (found.spent > 0.0) & (late > early + APART_S + clock_s)
+    apart = (found.spent > 0.0) & (late > early + 5e-6 + clock_s)
     lasting = apart & (found.come + found.spent >= late - clock_s)
     return np.array([np.count_nonzero(apart), np.count_nonzero(lasting)], np.int64)
 
@@ -240,7 +236,7 @@ def count_meetings(
 def tells_meeting(counts: NDArray[np.int64]) -> bool:
     """Tell whether exchanges meet, from the counts of `count_meetings`; too few tell nothing."""
     apart, lasting = counts.tolist()
-    return bool(apart >= FEWEST and lasting >= MEETING * apart)
+    return bool(apart >= FEWEST and lasting >= 0.75 * apart)
 
 
 def exchanges_meet(

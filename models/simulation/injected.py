@@ -16,8 +16,6 @@ from hindmost.models.simulation.program import Program, Times
 
 FEWEST_ALIKE = 5
 """Bodies at a place, for a typical value of its work."""
-LACKING = 0.01
-"""Share of the detours that the step which has them may lack, by rounding."""
 
 
 def without_injected(program: Program) -> Program:
@@ -61,7 +59,8 @@ def step_of_detours(work: Times, detours: Times) -> int:
     change, of_detours = np.diff(work, axis=0), np.diff(detours, axis=0)[:, :, None]
     # Absolute values: a rank that lost its core once would decide over squares.
     varies = (np.abs(change - of_detours) - np.abs(change)).sum(axis=(0, 1))
-    varies[lacking > lacking.min() + LACKING * detours.sum()] = np.inf
+    # By rounding, the step that has them may lack some.
+    varies[lacking > lacking.min() + 0.01 * detours.sum()] = np.inf
     return int(varies.argmin())
 
 

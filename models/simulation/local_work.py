@@ -34,21 +34,10 @@ from hindmost.models.simulation.program import Program
 
 Times = NDArray[np.float64]
 
-BLOCKS = 40
-"""Into which a solve is divided to draw its laws anew; short ones would lose the correlation."""
 DRAWN = 1 << 20
 """Values that are drawn for a simulation, if that is at least a restart cycle."""
-MAX_SHARED = 0.95
-"""Largest share or correlation that is used."""
-QUICKEST = 0.01
-"""Quantile of the bodies that are least disturbed."""
-SURE = 0.1
-"""Probability that ranks differ by more than is assumed of them."""
 FEW_RANKS = 8
 """Recorded ranks below which how ranks differ is not known well."""
-ORDINARY = 0.05
-"""Standard deviation, as a share of the work, by which equal cores may differ all the time: few
-ranks alone would allow any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +87,7 @@ class LocalWork:
     @property
     def least(self) -> float:
         """The work of the quickest hundredth of the bodies, over the typical work."""
-        quick_s = float(np.quantile(self.deviation.sum(axis=2), QUICKEST))
+        quick_s = float(np.quantile(self.deviation.sum(axis=2), 0.01))
         return float(np.clip(1.0 + quick_s / max(self.body_s, RESOLUTION_S), 0.0, 1.0))
 
     @property
@@ -114,8 +103,9 @@ class LocalWork:
         if levels_s.size < 2:
             return 0.0
         free, sd_s = levels_s.size - 1, float(levels_s.std(ddof=1))
-        upper_s = float(sd_s * np.sqrt(free / special.chdtri(free, 1.0 - SURE)))
-        return min(upper_s, max(sd_s, ORDINARY * self.body_s))
+        upper_s = float(sd_s * np.sqrt(free / special.chdtri(free, 1.0 - 0.1)))
+        # Equal cores may differ by 5 % all the time; few ranks alone would allow any difference.
+        return min(upper_s, max(sd_s, 0.05 * self.body_s))
 
     @property
     def samples(self) -> int:
@@ -130,7 +120,8 @@ class LocalWork:
     def redrawn(self, random: np.random.Generator) -> tuple[TailedLaw, ...]:
         """Return the laws of a sample of stretches of the solve, drawn with replacement."""
         bodies, ranks, segments = self.deviation.shape
-        length = max(bodies // BLOCKS, 1)
+        # Shorter blocks would lose the correlation.
+        length = max(bodies // 40, 1)
         count = max(min(bodies // length, DRAWN // (length * ranks * segments)), 1)
         first = random.integers(0, bodies - length + 1, count)
         rows = (first[:, None] + np.arange(length)).ravel()
@@ -268,7 +259,7 @@ def normal_scores(values: Times) -> Times:
 
 def shared(value: float) -> float:
     """Return a share or correlation within what is used."""
-    return float(np.clip(value, 0.0, MAX_SHARED))
+    return float(np.clip(value, 0.0, 0.95))
 
 
 Draws = NDArray[np.float64]

@@ -203,10 +203,6 @@ RECIPES = {
 
 TYPICAL = 0.25
 """Quantile of the work of a step that is split: less disturbed than the median."""
-SHORTEST_S = 1e-7
-"""Times of steps below it are noise of the clock."""
-WITHOUT_WAIT_S = -1.0
-"""By how much ranks wait in every event of the partner, as its costs are typical ones."""
 
 
 def as_partner(program: Program, solver: str) -> Program:
@@ -303,7 +299,6 @@ def fit_units(
     Returns
     -------
     unit_s : float64 array, shape (rank, unit), seconds
-    left_out_s : list of the same, each without one step of the body
     """
     grows = any(step.by_place.any() for step in source)
     place = position[rows] if grows else np.zeros(rows.size, np.int32)
@@ -323,7 +318,8 @@ def fit_units(
     def solve(kept: NDArray[np.bool_]) -> Times:
         # A step's variance is taken in proportion to its time, so that short steps, which often are
         # vectors alone, count beside long ones.
-        weights = 1.0 / np.sqrt(np.maximum(values[kept], SHORTEST_S))
+        # Shorter times are noise of the clock.
+        weights = 1.0 / np.sqrt(np.maximum(values[kept], 1e-7))
         return np.stack(
             [
                 nnls(weight[:, None] * matrix[kept], weight * column)[0]
@@ -452,7 +448,8 @@ def waits_of(
         paid = costs.median_s[np.arange(block.kind.shape[1]), block.kind][:, None, :]
         here = now[:, None, :] & depends[None, :, None]
         released = np.where(here, paid + kept[:, :, None], released)
-        late = np.where(here, WITHOUT_WAIT_S, late)
+        # Its costs are typical ones: ranks wait in every event.
+        late = np.where(here, -1.0, late)
     return released, late, costs
 
 

@@ -59,8 +59,6 @@ CALLS = {
 """What ranks wait in, for messages."""
 SHOWN = 0.5
 """Share of these in which a rank must have waited for it: others say only that it cost less."""
-CAP = 0.99
-"""Quantile at which larger costs are capped in the mean: these are ranks that lost their core."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -460,7 +458,8 @@ def typical_costs(block: EventBlock, released_s: Times, late_s: Times) -> Typica
         if middle.size >= SHOWN * bodies:
             low[event, what] = np.quantile(least, 0.25)
             median[event, what] = np.median(middle)
-            capped = np.minimum(most, np.quantile(most, CAP, method="higher"))
+            # The largest costs are those of ranks that lost their core.
+            capped = np.minimum(most, np.quantile(most, 0.99, method="higher"))
             high[event, what] = max(float(capped.mean()), median[event, what])
         else:
             # Whoever left had what it waited for: the cost is at most that long after the release.

@@ -87,15 +87,9 @@ def releases(
         pending=int(np.count_nonzero(block.kind == POST)) + 1,
     )
     for rows in block.cycles():
-        part = block.part(rows)
         simulator.meet(float(start[rows.start].min()))
         simulator.walk(
-            part.kind,
-            part.work,
-            part.rest,
-            absent=part.absent,
-            group=part.group,
-            behind=part.behind,
+            block.part(rows),
             recorded=known.part(rows),
             interpret=block.work.size <= FEW_EVENTS,
         )

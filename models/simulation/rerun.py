@@ -45,10 +45,6 @@ from hindmost.text import percent
 
 REPLICAS = 20
 """Runs with noise drawn anew."""
-ALIKE = 0.9
-"""Share of the bodies that must have a typical value, to replay a run without its noise."""
-COVERED = 0.95
-"""Share of reductions and receipts that must be alike enough to tell what they cost."""
 QUANTILE = {"typical": 0.5, "low": 0.25, "high": 0.75}
 """What the undisturbed work of a place is, by scenario."""
 
@@ -135,8 +131,6 @@ def what_if(
     change: Change,
     *,
     byte_share: float | None = None,
-    replicas: int = REPLICAS,
-    seed: int = 0,
     executor: Executor | None = None,
 ) -> WhatIf:
     """Replay a solve with a change.
@@ -146,8 +140,6 @@ def what_if(
     byte_share : float, optional
         Part of the time of a message between neighbours that its bytes take; None if not known:
         then all of it is latency, and the interval has the case that it is all bytes.
-    replicas, seed : int
-        Of drawn noise. Replays with the same seed draw the same.
     executor : Executor, optional
         Walks through the solve for each scenario and replica.
 
@@ -162,10 +154,10 @@ def what_if(
     shares = (0.0, 1.0) if unknown else (byte_share or 0.0,)
     first = Scenario(level="typical", byte_share=shares[0])
     others = [Scenario(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
-    drawn = 1 if change.detours is None else replicas
-    asked = [(Change(), first, 0, True), (change, first, seed, True)]
-    asked += [(change, first, seed + each, False) for each in range(1, drawn)]
-    asked += [(change, scenario, seed, False) for scenario in others if scenario != first]
+    drawn = 1 if change.detours is None else REPLICAS
+    asked = [(Change(), first, 0, True), (change, first, 0, True)]
+    asked += [(change, first, each, False) for each in range(1, drawn)]
+    asked += [(change, scenario, 0, False) for scenario in others if scenario != first]
     one = partial(walk, program, interpret=len(asked) * program.block.work.size <= FEW_EVENTS)
     recorded, *rest = (executor or ThisProcess()).map(one, *zip(*asked, strict=True))
     changed, draws, by_scenario = rest[0], rest[:drawn], rest[drawn:]
@@ -215,7 +207,7 @@ def refuse_unknown(program: Program, change: Change, byte_share: float | None) -
         refuse_network(program)
     if change.noise != 1.0:
         share = sum(rows.size for rows in alike(program)) / program.bodies
-        if share < ALIKE:
+        if share < 0.9:
             raise UsageError(
                 f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
                 "events at the same place, so their undisturbed times are unknown. Record more "
@@ -251,7 +243,7 @@ def refuse_network(program: Program) -> None:
         raise UsageError("A run on one rank has no network to change: record it on more.")
     there = program.costs.there
     shown = there[there >= FEWEST].sum()
-    if shown < COVERED * there.sum() or not shown:
+    if shown < 0.95 * there.sum() or not shown:
         raise UsageError(
             f"Too few iterations to tell what messages and reductions cost: of {there.sum():,}, "
             f"{shown:,} are at places that at least {FEWEST} iterations share. Record more "
@@ -415,17 +407,12 @@ def walk_cycles(
         stay = None if script.stay is None else np.ascontiguousarray(script.stay[rows])
         noted = Waits.of_places(len(part.kind) * (events + 1), ranks) if with_path else None
         simulator.walk(
-            part.kind,
-            part.work,
-            part.rest,
-            duration=part.duration,
+            part,
+            own_time=True,
             stay=stay,
             ended=None if ended is None else ended[rows],
             left=None if left is None else left[rows],
             waits=noted,
-            absent=part.absent,
-            group=part.group,
-            behind=part.behind,
             interpret=interpret,
         )
         ends = simulator.clock + program.after if last else simulator.clock

@@ -205,13 +205,12 @@ def simulate(
     *,
     seed: tuple[int, ...],
     laws: Sequence[TailedLaw] = (),
-    dependence: Dependence | None = None,
 ) -> Times:
     """Simulate a solve; cases have the same draws.
 
     Parameters
     ----------
-    laws, dependence : optional
+    laws : sequence of TailedLaw, optional
         By default those of the work.
 
     Returns
@@ -227,7 +226,7 @@ def simulate(
     program, laws = work.program, laws or work.laws
     parts = simulated_rows(program, placement.ranks, len(laws))
     rows = np.concatenate(parts)
-    drawn = drawn_deviations(placement, rows.size, laws, dependence or work.dependence, seed)
+    drawn = drawn_deviations(placement, rows.size, laws, work.dependence, seed)
     ends_s = []
     for case in cases:
         own = own_work(work, rows, case, drawn, laws, seed)

@@ -40,8 +40,6 @@ WIDEST = 10.0
 """Ratio of the ends of an interval, from which on it is said what to record."""
 MISSES = 0.25
 """Error of the simulation on the recorded ranks, from which on the laws do not describe them."""
-OF_LAWS = 1 << 20
-"""Stream of the draws of laws."""
 
 
 CAPPED = "recorded noise"
@@ -321,7 +319,7 @@ def simulate_solves(
             target.placement,
             [scenario[name] for name in ("typical", CAPPED) for scenario in scenarios],
             seed=(seed, replica + 1),
-            laws=rarer(work.redrawn(generator((seed, replica + 1, OF_LAWS))), often),
+            laws=rarer(work.redrawn(generator((seed, replica + 1, 1 << 20))), often),
         ).reshape(2, len(changes))
     # A simulation without noise rests on no law: it is held to a replay without noise.
     kinds = sorted({0.0, *(float(change.noise > 0.0) for change in changes)})

@@ -77,6 +77,7 @@ def record(
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     sample: int | None = None,
+    apart: bool = False,
 ) -> LoopRecorder:
     """Record a loop of one's own into a run file.
 
@@ -96,6 +97,9 @@ def record(
     sample : int or bool, optional
         Sample where the ranks spend processor time, as `attach --sample` does; a number for that
         many samples a second. Needs `listen` and a communicator.
+    apart : bool
+        Whether what the program does between two iterations is part of none. By default it is part
+        of the first of the two.
 
     Returns
     -------
@@ -123,7 +127,9 @@ def record(
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-    return LoopRecorder(pathlib.Path(path), comm, name, parameters, sample, place=place)
+    return LoopRecorder(
+        pathlib.Path(path), comm, name, parameters, sample, apart=apart, place=place
+    )
 
 
 def record_ksp(

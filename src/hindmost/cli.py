@@ -48,7 +48,6 @@ VERBS = {
 
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
-    ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
     ("whatif", "--adaptive"): "hindmost.harness.verbs.predict_adaptive",
     ("study", "plan"): "hindmost.jobs.verbs.plan",
     ("study", "submit"): "hindmost.jobs.verbs.submit",

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conftest import BIN, ROOT
-from tests.examples.conftest import CASES, DATA, Run
+from tests.conftest import BIN
+from tests.examples.conftest import DATA, Run
+from tests.mpi.test_recording import assert_books_close
 
+import hindmost
 from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.runs.groups import group_runs
 
+CALLS = 6
 Example = Callable[[str], ModuleType]
 EAGER = ("ping-pong", "gather")
 """Of those that the page says, two: each takes a second."""
@@ -80,59 +82,32 @@ def test_the_program_measures_and_says_the_limit(
     assert re.search(r"(eager_limit|P2P_THRESHOLD) = 16384\b", heads["control variables"])
 
 
-def test_over_ranks_each_size_is_a_kernel(run: Run, tmp_path: Path) -> None:
-    data = DATA / "collectives.txt"
-    run("over_ranks.py", "all.jsonl", f"2={data}", f"4={data}")
-    one, many = read_experiment(data), read_experiment(tmp_path / "all.jsonl")
-    assert many.parameters == ("p",)
-    assert len(many.series) == sum(series.points.shape[0] for series in one.series)
-    gathered = next(each for each in many.series if each.kernel == "gather->4096")
-    assert gathered.points[:, 0].tolist() == [2, 4]
-
-
 @pytest.mark.mpi
-def test_the_study_over_ranks_runs(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
-        "RANKS": "1 2",
-        "SCHEDULER": "none",
-        "PYTHON": str(BIN / "python"),
-        "OPERATIONS": "gather",
-        "SMALLEST": "64",
-        "LARGEST": "128",
-        "CALLS": "3",
+def test_every_call_is_recorded(run: Run, example: Example, tmp_path: Path) -> None:
+    start = (str(BIN / "mpiexec"), "-n", "2")
+    few = ("--bytes", "8,1024", "--calls", str(CALLS), "--warmup", "2", "--repeats", "2")
+    told = run("collective_calls.py", "calls", *few, before=start)
+    files = sorted((tmp_path / "calls").iterdir())
+    assert sorted(line.split(" ")[0] for line in told.splitlines()) == [
+        f"calls/{file.name}" for file in files
+    ]
+    operations = set(example("collective_calls").OPERATIONS)
+    assert len(files) == 2 * (2 * len(operations) - 1)
+    runs = [hindmost.open(file) for file in files]
+    assert {run.header.workload for run in runs} == operations
+    assert {run.header.spec["parameters"]["bytes"] for run in runs} == {0, 8, 1024}
+    assert len({read.header.solver for read in runs}) == 1
+    for read in runs:
+        assert read.durations.shape == (CALLS, 2)
+        assert read.header.complete
+        assert read.header.spec["between"] == "pauses"
+        assert_books_close(read)
+        # Of all ranks at one instant, outside of which the ranks agree on it.
+        assert (read.phase("wait") > 0).all()
+        assert (read.solve_time > read.durations.sum(axis=0)).all()
+    # Repeats of one operation and size are repeats; each operation is a kernel over its sizes.
+    assert {len(group.runs) for group in group_runs(runs)} == {2}
+    over_sizes = read_experiment(tmp_path / "calls", parameters="bytes").series
+    assert {series.kernel for series in over_sizes} == {
+        f"loop on {name}" for name in operations - {"barrier"}
     }
-    for what in ("submit", "gather"):
-        subprocess.run(
-            ["sh", str(CASES / "collectives-over-ranks.sh"), what, str(tmp_path / "some")],
-            check=True,
-            capture_output=True,
-            timeout=600,
-            env=environment,
-            cwd=ROOT,
-        )
-    found = read_experiment(tmp_path / "some" / "over-ranks.jsonl")
-    assert {series.points.shape[0] for series in found.series} == {2}
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "command", "asked"),
-    [("slurm", "sbatch", "--ntasks=128 --nodes=2"), ("pbs", "qsub", "select=2:ncpus=64")],
-)
-def test_the_study_asks_a_scheduler(
-    tmp_path: Path, scheduler: str, command: str, asked: str
-) -> None:
-    fake = tmp_path / command
-    fake.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
-    fake.chmod(0o755)
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(
-        ["sh", str(CASES / "collectives-over-ranks.sh"), "submit", str(tmp_path / "some")],
-        check=True,
-        timeout=600,
-        env={**os.environ, "PATH": path, "RANKS": "16 128", "SCHEDULER": scheduler},
-    )
-    lines = (tmp_path / "asked").read_text().splitlines()
-    assert len(lines) == 2
-    assert asked in lines[1]

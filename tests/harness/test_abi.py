@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindmost.harness.attach.raw import CLOCK, EDGE, HEAD, VERSION, Frame
+from hindmost.harness.attach.raw import CLOCK, EDGE, HEAD, STRETCH, VERSION, Frame
 from hindmost.harness.recorder.build import FOLDER
 from hindmost.harness.recorder.call_contexts import PLACE
 from hindmost.harness.recorder.library import HEAD as STATE
@@ -23,6 +23,7 @@ LAYOUTS = {
     "place": PLACE,
     "edge": EDGE,
     "clock_offset": CLOCK,
+    "stretch": STRETCH,
 }
 """Structures of abi.h, by the dtype that Python reads them with."""
 

@@ -114,11 +114,12 @@ def test_a_short_program_keeps_all(stub: Path, tmp_path: Path) -> None:
 
 
 def test_calls_without_a_known_loop_stay_within_the_memory(stub: Path, tmp_path: Path) -> None:
-    """Nobody tells the recorder of its loop here: what came before it had to sum is kept."""
+    """Nobody tells the recorder of its loop here: the whole program is known by sums."""
     raw = recorded(stub, tmp_path, "50000", at="auto")
     assert sum(path.stat().st_size for path in raw.iterdir()) < 1.2 * BUDGET
     run = converted(raw)
-    kept = BUDGET / RECORD.itemsize / 2 / (2 * CALLS + 1)  # an exchange is two records
-    assert run.bodies == pytest.approx(kept, abs=2)
-    assert "was not known" in run.header.spec["failure"]
-    assert not run.header.complete
+    assert (run.header.complete, run.bodies, run.summed) == (True, 1, 1)
+    assert "was not known" in run.header.spec["attached"]["no_loop"]
+    assert run.variable("stretch_calls").sum() == 50_000 * (CALLS + 1)
+    spent = run.variable("stretch_work") + run.variable("stretch_mpi")
+    assert spent.sum() == pytest.approx(run.durations[0, 0], rel=0.01)

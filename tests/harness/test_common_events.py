@@ -77,7 +77,11 @@ def test_a_chain_is_walked_from_rank_to_rank() -> None:
         work[0, rank, places[rank][-1]] = 1.0
     source, target = np.arange(3, dtype=np.int32), np.arange(1, 4, dtype=np.int32)
     network = EventSimulator(4, Neighbours.of_edges(4, source, target))
-    network.walk(np.array([kinds], np.uint8), work, np.array([[0.0, 0.0, 0.0, 1.0]]))
+    block = EventBlock(
+        kind=np.array([kinds], np.uint8), work=work, duration=np.zeros_like(work),
+        rest=np.array([[0.0, 0.0, 0.0, 1.0]]), cycle_begins=np.zeros(1, np.bool_),
+    )  # fmt: skip
+    network.walk(block)
     assert network.clock.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from hindmost.errors import UsageError
 from hindmost.harness import memory
-from hindmost.harness.collectives.experiment import CollectivesExperiment
 from hindmost.harness.krylov import experiment
 from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS, by_rows, matrix_file
@@ -186,8 +185,3 @@ def test_a_system_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
         )
         with pytest.raises(UsageError, match=r"needs at least 89\.4 GiB on a host with 1 rank"):
             wanted.check_ranks(OneHost())
-    buffers = CollectivesExperiment(operations=("bcast", "allreduce"), sizes=(8, 1 << 30), calls=1)
-    buffers.check_ranks(OneHost())
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
-    with pytest.raises(UsageError, match=r"allreduce-1073741824B: its buffers need 2 GiB on a"):
-        buffers.check_ranks(OneHost())

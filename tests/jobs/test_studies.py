@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.cli import VERBS
 from hindmost.documents import parse_document
-from hindmost.harness.collectives.operations import OPERATIONS
 from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.recorder.injection import read_law
-from hindmost.harness.verbs import run_collectives
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.plan.make import make_plan
@@ -26,9 +24,10 @@ from hindmost.jobs.study.read import example, read_study, shipped_studies, study
 from hindmost.jobs.verbs.plan import warnings
 
 SHIPPED = {
-    "adaptive-decks", "collectives", "gmres-noise", "ice-flow-noise", "noise-sweep", "solvers",
-    "static-scaling", "strong-scaling",
+    "adaptive-decks", "gmres-noise", "ice-flow-noise", "noise-sweep", "solvers", "static-scaling",
+    "strong-scaling",
 }  # fmt: skip
+EXAMPLE = str(ROOT / "examples/scaling/collectives.toml")
 
 
 def on_two_cores(name: str, tmp_path: Path) -> Plan:
@@ -41,17 +40,17 @@ def test_all_are_there() -> None:
     assert set(shipped_studies()) == SHIPPED
 
 
-@pytest.mark.parametrize("name", sorted(SHIPPED))
+@pytest.mark.parametrize("name", [*sorted(SHIPPED), EXAMPLE])
 def test_a_study_plans_on_two_cores(name: str, tmp_path: Path) -> None:
     plan = on_two_cores(name, tmp_path)
-    assert plan.study == name
+    assert plan.study == Path(name).stem
     assert {run.ranks for run in plan.runs} == {1, 2}
     assert {run.nodes for run in plan.runs} == {1}
     assert warnings(plan) == []
     assert all(any("{out}" in word for word in run.command) for run in plan.runs)
 
 
-@pytest.mark.parametrize("name", sorted(SHIPPED))
+@pytest.mark.parametrize("name", [*sorted(SHIPPED), EXAMPLE])
 def test_a_study_plans_as_it_is_on_a_cluster(name: str, tmp_path: Path) -> None:
     profiles = tmp_path / "machines.toml"
     profiles.write_text("[machine.site]\nscheduler = 'slurm'\ncores_per_node = 64\n")
@@ -61,7 +60,7 @@ def test_a_study_plans_as_it_is_on_a_cluster(name: str, tmp_path: Path) -> None:
     assert warnings(plan) == []
 
 
-@pytest.mark.parametrize("name", sorted(SHIPPED))
+@pytest.mark.parametrize("name", [*sorted(SHIPPED), EXAMPLE])
 def test_the_line_of_post_processing_is_a_shell_s_and_names_verbs(
     name: str, tmp_path: Path
 ) -> None:
@@ -98,21 +97,6 @@ def test_a_sweep_of_noise_has_laws_that_can_be_injected_and_predicted(tmp_path: 
     assert len(seeds) == 5
 
 
-def test_runs_of_collectives_can_be_done(tmp_path: Path) -> None:
-    plan = on_two_cores("collectives", tmp_path)
-    seeds = set()
-    for run in plan.runs:
-        assert run.command[:3] == ("hindmost", "run", "collectives")
-        parser = argparse.ArgumentParser()
-        run_collectives.add_arguments(parser)
-        parser.set_defaults(petsc_options=())
-        experiment = run_collectives.experiment_of(parser.parse_args(run.command[3:]))
-        experiment.check()
-        assert set(experiment.operations) == set(OPERATIONS.names)
-        seeds.add(experiment.seed)
-    assert len(seeds) == 3  # each repeat has an order of its own
-
-
 def test_the_whole_example_has_every_scheduler() -> None:
     study = study_of(parse_document(example(), "example.toml"))
     assert make_plan(study).machine.name == "local"  # as it is, without a word more
@@ -130,7 +114,7 @@ def test_the_example_names_every_key() -> None:
     assert {"study", "run", "sweep", "pack", "limits", "collect"} <= named
 
 
-@pytest.mark.parametrize("name", ["static-scaling", "strong-scaling", "collectives"])
+@pytest.mark.parametrize("name", ["static-scaling", "strong-scaling", EXAMPLE])
 def test_a_study_has_the_points_that_a_model_needs(name: str, tmp_path: Path) -> None:
     study = read_study(name, profiles=tmp_path / "none")
     swept = {axis.names[0]: axis.settings for axis in study.sweep}

@@ -54,6 +54,18 @@ with hindmost.record("phases.h5", comm) as recorder:
                 with recorder.phase("output"):
                     time.sleep({HALO_S})
 """
+APART = f"""
+with hindmost.record("apart.h5", comm, apart=True) as recorder:
+    for step in range({ITERATIONS}):
+        if comm.rank == 1:
+            time.sleep({WORK_S})
+        comm.Barrier()
+        with recorder.iteration():
+            with recorder.phase("halo"):
+                time.sleep({HALO_S})
+        if step == 3:
+            comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
+"""
 SAMPLED = """
 def light(times):
     for number in range(times):
@@ -77,7 +89,7 @@ for name in ("sampled.h5", "sampled-again.h5"):
 def listened(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two loops of two ranks, of which hindmost sees the waiting."""
     folder = tmp_path_factory.mktemp("listened")
-    done = starter(folder)(2, "listen", script=LOOP + SAMPLED + OWN_PHASES)
+    done = starter(folder)(2, "listen", script=LOOP + SAMPLED + OWN_PHASES + APART)
     assert done.returncode == 0, done.stderr
     assert "hindmost" not in done.stderr
     return folder
@@ -125,6 +137,20 @@ def test_phases_of_ones_own(listened: Path) -> None:
     output = run.phase("output")
     assert output[3, 1] >= HALO_S
     assert np.count_nonzero(output) == 1
+
+
+@pytest.mark.mpi
+def test_what_lies_between_iterations_can_be_part_of_none(listened: Path) -> None:
+    run = hindmost.open(listened / "apart.h5")
+    assert run.durations.shape == (ITERATIONS, 2)
+    assert_books_close(run)
+    halo, rest = run.phase("halo"), run.durations - run.phase("halo")
+    assert (halo >= HALO_S).all()
+    assert run.phase("wait").max() == 0
+    between = run.solve_time - run.durations.sum(axis=0)
+    assert (between > (ITERATIONS - 1) * WORK_S).all()
+    assert np.median(rest) < WORK_S
+    assert summarise_run(run).between == "pauses"
 
 
 @pytest.mark.mpi

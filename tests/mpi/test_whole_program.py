@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.conftest import Ranks
 from tests.programs.attaching import close_books, compiled
@@ -80,6 +81,13 @@ def test_a_program_beyond_its_budget_is_whole_by_sums(
     assert main(["show", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "The program made more calls than its budget holds" in said
+    calls, rank = run.variable("stretch_calls"), run.variable("stretch_rank")
+    assert np.bincount(rank, calls).tolist() == [MANY, MANY]
+    of_all = sum(stretch.work_s + stretch.wait_s for stretch in stretches_of(run))
+    assert of_all == pytest.approx(run.durations[0], rel=1e-3)
+    assert "of the time in MPI at " in said
+    places = {str(stretch.ends[1].place.function) for stretch in stretches_of(run)}
+    assert places == {"produce", "consume", "MPI_Finalize"}
 
 
 def test_a_converted_folder_is_converted_again_without_an_error(

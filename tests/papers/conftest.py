@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.mpi.commands import Done, run_several
+from tests.conftest import ROOT
+from tests.mpi.commands import Done, run_in_folders
 
 from hindmost.cli import main
 
@@ -80,6 +81,18 @@ LAPLACIAN = ("laplacian-1d", "--unknowns", "2000", "--warmup", "0")
 PAIR = ("--solver", "gmres", "--solver", "pgmres")
 
 
+COLLECTIVES = f"""
+import io, sys
+from contextlib import redirect_stdout
+from unittest.mock import patch
+words = "x.py collectives --operations allreduce,gather --bytes 8 --calls 40".split()
+sys.path.insert(0, {str(ROOT / "examples/scaling")!r})
+import collective_calls
+with patch.object(sys, "argv", words), redirect_stdout(io.StringIO()):
+    collective_calls.main()
+"""
+
+
 @pytest.fixture(scope="session")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Return the folder of small runs on 2 ranks, all of one launch, and what each said."""
@@ -90,13 +103,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
                 "--activities"),
         "kept": (*LAPLACIAN, "--solver", "gmres", "--iterations", "60", "--keep", "50%"),
         "live": (*LAPLACIAN, "--solver", "gmres", "--iterations", "2000", "--live"),
-        "collectives": ("collectives", "--operations", "allreduce,gather", "--bytes", "8",
-                        "--calls", "40"),
         **{deck: ("adaptive", "--deck", deck, "--cycles", "2") for deck in DECKS},
     }  # fmt: skip
     commands: dict[str, tuple[str | Path, ...]] = {
         name: ("run", *words, "--out", folder / name) for name, words in asked.items()
     }
-    done = run_several(folder, 2, commands)
+    (done,) = run_in_folders(folder, 2, [(folder, commands, {"live": COLLECTIVES})])
     assert not [each.stderr for each in done.values() if each.returncode]
     return folder, done

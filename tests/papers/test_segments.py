@@ -104,8 +104,9 @@ def test_collectives_change_behind_the_ranks_of_the_paper(
     ran: Ran, tmp_path: Path, told: Told
 ) -> None:
     files = sorted((ran[0] / "collectives").glob("*.h5"))
-    assert [hindmost.open(file).header.solver for file in files] == ["allreduce-8B", "gather-8B"]
-    assert [hindmost.open(file).bodies for file in files] == [40, 40]
+    runs = [hindmost.open(file) for file in files]
+    assert [run.header.workload for run in runs] == ["allreduce", "gather"]
+    assert [run.bodies for run in runs] == [40, 40]
     # Open MPI's gather: linear to 64 ranks, binomial beyond; MPI_Reduce has one behaviour.
     ranks = 2.0 ** np.arange(4, 10)
     series = {

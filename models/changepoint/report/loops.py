@@ -16,10 +16,6 @@ from hindmost.models.compiled import declared, part
 
 BOUND = 3.0
 """In standard deviations: an outlier lies farther from the median."""
-TRIMMED_FROM = 10
-"""Sides with fewer observations have no outliers."""
-ROUNDING = 1e-11
-"""Difference of the means of logarithms that may be an error of rounding."""
 
 
 @part
@@ -27,7 +23,7 @@ def moments(x: NDArray[np.float64], trims: bool) -> tuple[float, float]:
     """Return the mean and the variance of a side, without its outliers where it is trimmed."""
     stays = n = x.size
     order = np.arange(n)
-    if trims and n >= TRIMMED_FROM:
+    if trims and n >= 10:
         # Section 3.3: remove what lies beyond 3 standard deviations by the median absolute
         # deviation, the farthest first, up to a tenth of the data.
         distance = np.abs(x - np.median(x))
@@ -55,7 +51,8 @@ def t_statistic(left: tuple[float, float], right: tuple[float, float], n: int, m
     n, m : int
     """
     difference = abs(right[0] - left[0])
-    if n + m < 3 or difference < ROUNDING:
+    # The means of logarithms may differ by an error of rounding.
+    if n + m < 3 or difference < 1e-11:
         return 0.0
     # The variances are pooled (section 3.1); n + m - 2 degrees of freedom.
     square = ((n - 1) * left[1] + (m - 1) * right[1]) / (n + m - 2.0) * (1.0 / n + 1.0 / m)

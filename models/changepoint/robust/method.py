@@ -36,17 +36,10 @@ from hindmost.models.changepoint.robust.segments import (
     visible_steps,
 )
 
-ALPHA = 1e-4
 LEAST = 0.028
-KEEP = 0.05
 LEVEL = 0.95
-CONFIRMATIONS = 3
 FEWEST = FIRST + SHORTEST
 """Nights of a series, at least: until then, its noise is unknown."""
-OUTLYING = 4.0
-"""Standard deviations from the fit beyond which a night is an outlier."""
-JUMP = 8.0
-"""Standard deviations from the level beyond which the newest nights are reported at once."""
 FARTHEST, BESIDE = 30, 2
 """Nights from the best place up to which places of a change are tried, and those that stay on
 either side."""
@@ -57,11 +50,11 @@ LATE = 15
 def detect_robustly(
     series: CheckedSeries,
     *,
-    alpha: float = ALPHA,
+    alpha: float = 1e-4,
     least: float = LEAST,
-    keep: float = KEEP,
+    keep: float = 0.05,
     level: float = LEVEL,
-    confirmations: int = CONFIRMATIONS,
+    confirmations: int = 3,
 ) -> Detection:
     """Find steps and trends, and what is an outlier of them.
 
@@ -108,7 +101,7 @@ def detect_robustly(
     sigma = np.concatenate(
         [np.full(segment.fit.values.size, segment.sigma) for segment in segments]
     )
-    outliers = outlier_runs(series.logs - fitted, OUTLYING * sigma)
+    outliers = outlier_runs(series.logs - fitted, 4.0 * sigma)
     return replace(
         detection,
         outliers=outliers,
@@ -164,13 +157,6 @@ def times_seen(
 
     Every pass has one night less than the next. Changes that were confirmed before, or more than
     `LATE` nights ago, count as confirmed.
-
-    Parameters
-    ----------
-    series : CheckedSeries
-    places : list of int
-    rules : Rules
-    confirmations : int
     """
     nights = int(series.day[-1]) + 1
     going = [bool(series.day[at] > nights - LATE and not rules.is_kept[at]) for at in places]
@@ -293,7 +279,7 @@ def jump_at_end(
     values = series.logs[run.start :]
     before, error = last.at_end(True)
     after = float(np.median(values))
-    if abs(after - before) < JUMP * last.sigma:
+    if abs(after - before) < 8.0 * last.sigma:
         return None
     error = math.sqrt(error + last.variance / values.size * long_run_factor(values.size, last.rho))
     reach = float(special.stdtrit(last.freedom, 0.5 + 0.5 * level)) * error

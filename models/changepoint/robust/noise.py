@@ -23,10 +23,6 @@ BLOCK, EVIDENT = 10, 2.0
 """Nights whose noise is estimated together, with as many on both sides, and the ratio to that of
 all nights which neither chance nor changes explain."""
 LAGS = (2, 3, 4)
-SMALLER = 0.8
-"""Share of the differences that involve no outlier, even if one night in ten is one."""
-INLIERS = 4.0
-"""Standard deviations beyond which residuals do not count for the correlation."""
 FEWEST_PAIRS, FEWEST_NIGHTS = 8, 20
 NEGLIGIBLE = 1e-6
 """Mean square of residuals, in the noise, below which they are errors of rounding."""
@@ -119,7 +115,8 @@ def step_scale(steps: NDArray[np.float64]) -> float:
     fifths, which also holds for times that are rounded or have two modes, where most differences
     are equal.
     """
-    smaller = np.sort(steps)[: math.ceil(SMALLER * steps.size)]
+    # No outlier is involved, even if one night in ten is one.
+    smaller = np.sort(steps)[: math.ceil(0.8 * steps.size)]
     square = float(smaller @ smaller) / smaller.size
     # A difference of two independent nights has twice the variance of one.
     return max(MAD_TO_SIGMA * float(np.median(steps)), math.sqrt(square)) / math.sqrt(2.0)
@@ -184,7 +181,7 @@ def correlation_of_residuals(scaled: NDArray[np.float64], starts: NDArray[np.int
         Residuals in standard deviations.
     starts : int64 array, shape (segment,)
     """
-    inlier = np.abs(scaled) <= INLIERS
+    inlier = np.abs(scaled) <= 4.0
     counts = inlier[:-1] & inlier[1:]
     counts[starts[1:] - 1] = False  # pairs with a change between them
     a, b = scaled[:-1][counts], scaled[1:][counts]

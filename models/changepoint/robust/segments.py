@@ -288,8 +288,6 @@ def levels_and_lines(
     ----------
     y : float64 array, shape (observation,)
     starts : int64 array, shape (segment,)
-    noise : Noise
-    rules : Rules
     """
     wide, penalty = noise.wide, rules.penalty
     slope = float(penalty.max())

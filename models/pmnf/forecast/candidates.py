@@ -31,10 +31,6 @@ class Candidate(StrEnum):
 COUNT = len(Candidate)
 REACH = np.array([1, 2, 2, np.inf, np.inf])
 """Points that each candidate continues at least; infinite for all."""
-MIN_FITTED = 4
-"""Points that a form is fitted to."""
-VISIBLE = 100.0
-"""Part of the squared deviations from a constant that a term may leave."""
 FARTHEST = 4.0
 """Times the distance between the points of a slope, both as logarithms, over which it is continued:
 between neighbours as near as 9 and 10 ranks, noise would decide what a slope says of 40."""
@@ -133,7 +129,7 @@ def one_term(
         A difference of logarithms; NaN for fewer than `MIN_FITTED` points, and of forms that fall
         to zero.
     """
-    if points.size < MIN_FITTED:
+    if points.size < 4:
         return np.full(values.shape[0], np.nan)
     terms = searched_columns(PAPER, np.append(points, at))
     terms = terms[terms[:, -2] > 0.0]
@@ -156,6 +152,6 @@ def one_term(
         best = np.arange(rest.shape[0]), rest.argmin(axis=1)
         ends = constant[best] + factor[best] * terms[best[1], -2:].T
         alone = along / ones
-        seen = points.size - alone * along > VISIBLE * rest[best][:, None]
+        seen = points.size - alone * along > 100.0 * rest[best][:, None]
         ends = np.where(seen[:, 0], ends, [np.ones(len(alone)), alone[:, 0]])
         return np.asarray(np.log(ends[1] / ends[0]))

@@ -11,8 +11,6 @@ from hindmost.models.pmnf.forecast.candidates import COUNT, continue_series
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import MIN_POINTS
 
-MIN_KNOWN = 3
-"""Points from which a candidate predicts a held-out one."""
 MAX_ORIGINS = 10
 """Held-out points of a series that are looked at, the last ones."""
 
@@ -78,7 +76,7 @@ def hold_out(
         p, y = points[there], values[np.ix_(members, there)]
         ahead[members] = np.log(at / p[-1])
         predicted[members] = continue_series(p, y, at, recent[members])
-        for origin in range(min(p.size - MIN_KNOWN, MAX_ORIGINS)):
+        for origin in range(min(p.size - 3, MAX_ORIGINS)):
             known = p.size - 1 - origin
             # The held-out point whose distance is most like the target's.
             far = np.log(p[known:] / p[known - 1])

@@ -27,8 +27,6 @@ from hindmost.models.pmnf.predictive import weighted_quantile
 FORM = list(Candidate).index(Candidate.FORM)
 EXACT, MIN_EXACT = 0.03, 2
 """Largest error of a form at held-out points, and their least number, from which on it counts."""
-FLOOR = 0.02
-"""Error, as a difference of logarithms, below which candidates count as equally good."""
 LARGEST_ERROR = 1.5
 """Error beyond which it does not matter how wrong a candidate is."""
 POOLED = 4.0
@@ -68,7 +66,8 @@ def weigh(trials: Trials) -> Weighed:
     """Weigh the candidates of all kernels of an experiment, and join them."""
     there = trials.distance > 0.0
     sizes = np.minimum(np.nan_to_num(np.abs(trials.errors), nan=LARGEST_ERROR), LARGEST_ERROR)
-    own = np.where(there[..., None], np.log(sizes + FLOOR), 0.0).sum(axis=1)
+    # Errors below 2 % count as equally good.
+    own = np.where(there[..., None], np.log(sizes + 0.02), 0.0).sum(axis=1)
     count = there.sum(axis=1, keepdims=True)
     mean = own / np.maximum(count, 1)
     others = (count > 0).sum() - (count > 0)

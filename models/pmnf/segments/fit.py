@@ -133,15 +133,7 @@ def detect_segments(
 def segment_observations(
     observations: Observations, method: str = "likelihood"
 ) -> Segmentations | PaperSegmentations:
-    """Find the changes in what `observe` gave.
-
-    Raises
-    ------
-    UsageError
-        An unknown method.
-    DataError
-        A missing value, by the paper's rule.
-    """
+    """Find the changes in what `observe` gave."""
     if method not in METHODS:
         raise UsageError(f"No method {method!r}; there are {', '.join(METHODS)}.")
     if method == "paper":

@@ -31,25 +31,18 @@ from hindmost.models.pmnf.segments.segmentation import (
 from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.space import PAPER
 
-LIKELY = 0.9
 STEEPEST = float(max(power for power, _ in PAPER.exponents))
 """Power that normal forms grow with at most."""
 EXPLAINED, MIN_SCATTER = 2.0, 0.01
 """Standard errors of the values that a power law or an exponential that explains them is off, on
 root mean square, at most; a standard error counts as this share at least."""
-MIN_WINDOWED = 2 * MIN_TOLD
-"""Points from which parts of a stretch are judged as well."""
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
 CALIBRATED = 0.075
 """Standard error of values up to which thresholds are valid: somewhat less than that of the uniform
 noise of 15 % at which they are simulated (0.087), as other noise has longer tails."""
-NEAR = 2.0
-"""Log likelihood short of the threshold from which a verdict is left open."""
 FREE = 7
 """Points that two growths with a free change explain whatever they are."""
-NORMAL = 0.6745
-"""Median of the sizes of standard normal deviates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +110,7 @@ class Segmentations:
             verdict = SegmentVerdict.TOO_FEW
         elif changes:
             verdict = SegmentVerdict.SEGMENTED
-        elif self.excess[kernel] > -NEAR:
+        elif self.excess[kernel] > -2.0:
             verdict = SegmentVerdict.OPEN
         return Segmentation(
             verdict=verdict, changes=changes, excess=float(self.excess[kernel]), points=own
@@ -197,7 +190,7 @@ def note_changes(
     best = stretch[likeliest + LEAST]
     odds = np.exp(place - place.max(axis=1, keepdims=True))
     share = np.cumsum(odds, axis=1) / odds.sum(axis=1, keepdims=True)
-    outside = 0.5 * (1.0 - LIKELY)
+    outside = 0.5 * (1.0 - 0.9)
     low = np.minimum((share <= outside).sum(axis=1), likeliest)
     high = np.maximum((share < 1.0 - outside).sum(axis=1), likeliest)
     found.begins[kernels, best] = True
@@ -228,7 +221,7 @@ def judge(
         Log marginal likelihood of a change at each split; -inf where it was not looked for.
     """
     excess, place = judge_whole(observations, stretch, kernels)
-    if stretch.size < MIN_WINDOWED:
+    if stretch.size < (2 * MIN_TOLD):
         return excess, place
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):
@@ -328,4 +321,5 @@ def off_neighbours(points: NDArray[np.float64], values: NDArray[np.float64], gam
     level = np.abs(values).mean(axis=1, keepdims=True)
     size = np.abs(values[:, 1:-1]) ** gamma * level ** (1.0 - gamma)
     off = np.abs(values[:, 1:-1] - line) / size / np.sqrt(1.0 + before**2 + after**2)
-    return float(np.median(off) / NORMAL)
+    # The median of the sizes of standard normal deviates is 0.6745.
+    return float(np.median(off) / 0.6745)

@@ -16,9 +16,6 @@ from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.space import PAPER, SearchSpace
 from hindmost.models.pmnf.term import columns
 
-OUTLIER = 3.0
-"""What an outlier multiplies a measurement by."""
-
 Draw = Callable[[np.random.Generator, NDArray[np.float64], int], NDArray[np.float64]]
 """Of a random generator, points and a count: true values, shape (series, point)."""
 
@@ -176,5 +173,5 @@ def measured(
     level = truth.mean(axis=1, keepdims=True) ** (1.0 - kind.gamma) * truth**kind.gamma
     values = truth[..., None] + level[..., None] * deviation
     if outliers:
-        values = np.where(random.random(values.shape) < outliers, OUTLIER * values, values)
+        values = np.where(random.random(values.shape) < outliers, 3.0 * values, values)
     return np.asarray(values)

@@ -28,12 +28,8 @@ from hindmost.models.pmnf.term import columns
 WINDOW = 5
 HETEROGENEOUS = 0.1
 SEGMENTED = 0.5
-JUMP = 4.0
 ETA = 1e-12
 """What keeps a window that fits exactly from a division by zero; the paper gives no number."""
-
-ONES_WITH_COMMON_POINT = 3
-ONES_WITHOUT = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +139,7 @@ def is_segmented(errors: NDArray[np.float64]) -> NDArray[np.bool_]:
     """
     large = (errors > SEGMENTED).any(axis=1)
     between = (errors >= HETEROGENEOUS) & (errors <= SEGMENTED)
-    jump = errors[:, 1:] / (errors[:, :-1] + ETA) > JUMP
+    jump = errors[:, 1:] / (errors[:, :-1] + ETA) > 4.0
     return np.asarray(large | (jump & between[:, 1:]).any(axis=1))
 
 
@@ -163,7 +159,7 @@ def located(tagged: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.int
     ones = tagged.sum(axis=1)
     first = tagged.argmax(axis=1)
     last = tagged.shape[1] - 1 - tagged[:, ::-1].argmax(axis=1)
-    three, four = ones == ONES_WITH_COMMON_POINT, ones == ONES_WITHOUT
+    three, four = ones == 3, ones == 4
     in_a_row = (three | four) & (last - first + 1 == ones)
     third = first + 3  # of the second window of these
     return np.where(in_a_row, third, -1), np.where(in_a_row, third + four, -1)

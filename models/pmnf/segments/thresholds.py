@@ -19,8 +19,6 @@ from hindmost.models.pmnf.evidence import evidence
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
 
-RATE = 0.0075
-RATE_OF_SPLIT = 0.002
 NOISE = 0.15
 EXACT = ("inside", "strong", "two-terms", "saturating")
 """Families that the search space contains, or nearly: without noise they make no evidence."""
@@ -55,8 +53,8 @@ def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]
     if key not in SIMULATED:
         with ThreadPoolExecutor() as threads:  # compiled loops run side by side
             chance = list(threads.map(lambda case: null_evidence(points, gamma, *case), CASES))
-        of_split = np.max([tail_quantile(each, RATE_OF_SPLIT) for each in chance], axis=0)
-        beyond = [tail_quantile((each - of_split).max(axis=(1, 2)), RATE) for each in chance]
+        of_split = np.max([tail_quantile(each, 0.002) for each in chance], axis=0)
+        beyond = [tail_quantile((each - of_split).max(axis=(1, 2)), 0.0075) for each in chance]
         SIMULATED[key] = of_split + np.max(beyond)
     return SIMULATED[key]
 

@@ -5,7 +5,7 @@ it. The evidence is the likelihood ratio of the two, as over one parameter (`pmn
 S = n/2 log((R_1 + F) / (R_2 + F)), with residuals relative to what the noise model expects.
 F = n f^2 is taken for granted, so that what no search space fits exactly is no evidence. A change
 is told where S exceeds what one behaviour reaches in one of a hundred cases, for noise of up to
-15 % (`MIN_EVIDENCE`; benchmarks/scaling_several_changes.py). Where the kind of noise is not
+15 % (`MIN_EVIDENCE`; docs/records/2026-11-validation.md). Where the kind of noise is not
 known, it must do so under multiplicative and additive noise alike.
 """
 
@@ -23,12 +23,8 @@ from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.segmentation import Change, Segmentation, SegmentVerdict
 from hindmost.models.pmnf.several.fit import fit_part
 
-FLOOR = 0.03
-"""f: noise and misfit that are taken for granted, a share of the value or of the series' mean."""
 MIN_EVIDENCE = 16.0
 """S from which a change is told."""
-TINY = 1e-12
-"""Share of the mean below which a value is 0."""
 MIN_VALUES, MIN_SIDE = 2, 10
 """Values of the parameter, and points, that each side has at least."""
 
@@ -112,7 +108,8 @@ def evidence_of_splits(
     Kernels that one function fits so well that no split can be told are left at 0.
     """
     whole = np.flatnonzero(there)
-    granted = whole.size * FLOOR**2
+    # f: noise and misfit that are taken for granted.
+    granted = whole.size * 0.03**2
     found = np.zeros((kernels.size, len(splits)))
     open_yet = np.arange(kernels.size if splits else 0)
     for gamma in models.observations.noise.gammas:
@@ -144,7 +141,7 @@ def residuals(models: ScalingModels, gamma: float) -> NDArray[np.float64]:
     observations = models.observations
     values, fitted = observations.values, models.predict(observations.table)
     mean = np.abs(values).mean(axis=1, keepdims=True)
-    size = np.maximum(0.5 * (np.abs(values) + np.abs(fitted)), TINY * mean)
+    size = np.maximum(0.5 * (np.abs(values) + np.abs(fitted)), 1e-12 * mean)
     level = size**gamma * mean ** (1.0 - gamma)
     with np.errstate(invalid="ignore"):  # of values that are all 0
         return np.asarray((observations.shares * ((values - fitted) / level) ** 2).sum(axis=1))

@@ -22,13 +22,9 @@ from hindmost.models.pmnf.several.search import search
 from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, searched_columns, tabulate
 
 MAX_PARAMETERS = 4
-MIN_ON_LINE = 3
-"""Points of a line that say something about the shape of a term besides a constant."""
 
 STEEPER = tuple((Fraction(power), Fraction(0)) for power in ("-3", "-5/2"))
 """Falls that are tried of several parameters, of which one may be a width: cells are h^-3."""
-MAX_ASKED = 40
-"""Kernels whose residuals tell the kind of noise; of a grid, each has many."""
 
 
 def fit_parameters(
@@ -64,7 +60,7 @@ def fit_parameters(
     chosen = with_steeper_falls(search_space(space))
     points = np.asarray(points, np.float64)
     check_design(points, parameters)
-    pool = partial(from_kernels, likelihood_of=of_products, most=MAX_ASKED)
+    pool = partial(from_kernels, likelihood_of=of_products, most=40)
     observations = observe(points, values, noise, pool=pool)
 
     def find(there: NDArray[np.bool_], kernels: NDArray[np.intp]) -> Hypotheses:
@@ -151,14 +147,6 @@ def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None
     Parameters
     ----------
     points : float64 array, shape (point, parameter)
-    parameters : sequence of str
-
-    Raises
-    ------
-    UsageError
-        More than 4 parameters, or not as many names as columns.
-    DataError
-        A parameter with fewer than 5 values.
     """
     if points.ndim != 2 or points.shape[1] != len(parameters):
         raise UsageError(
@@ -204,7 +192,8 @@ def lines(points: NDArray[np.float64]) -> NDArray[np.int32]:
     for axis in range(many):
         others = np.delete(points, axis, axis=1)
         _, line, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
-        kept = np.flatnonzero(size >= MIN_ON_LINE)
+        # Shorter lines say nothing of the shape of a term besides a constant.
+        kept = np.flatnonzero(size >= 3)
         number = np.full(size.size, -1, np.int32)
         number[kept] = np.arange(kept.size)
         found[axis] = number[line.ravel()]

@@ -14,10 +14,6 @@ from hindmost.models.pmnf.criterion import MAX_PRODUCTS
 
 KEPT = 100
 """Hypotheses that are kept of each kernel: the best, the runners-up, and others to average over."""
-ROUNDING = 1e-20
-"""Squared, the share of a value below which differences are rounding."""
-DEPENDENT = 1e-10
-"""Share of a column's squared length outside the others' span, below which it adds nothing."""
 NO_TERM = 0
 
 Best = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
@@ -58,7 +54,7 @@ def aim(y: NDArray[np.float64], weight: NDArray[np.float64], falls: NDArray[np.b
         root[a] = np.sqrt(weight[a])
         target[a] = root[a] * (y[a] - mean)
         spread += target[a] * target[a]
-    tiny = ROUNDING * (mean * mean + spread)
+    tiny = 1e-20 * (mean * mean + spread)
     return weight, root, target, mean, tiny, bounded
 
 
@@ -191,7 +187,8 @@ def fit_columns(
             for a in range(points):
                 scratch[q, a] -= upper[r, q] * scratch[r, a]
         length = dot(scratch[q], scratch[q], points)
-        if length <= DEPENDENT * before or before < 1e-28:
+        # A column within the others' span adds nothing.
+        if length <= 1e-10 * before or before < 1e-28:
             return np.inf
         upper[q, q] = np.sqrt(length)
         for a in range(points):

@@ -12,15 +12,13 @@ import pytest
 import hindmost
 from hindmost.analysis.runs.check import check_number
 from hindmost.analysis.runs.cores import about_threads
-from hindmost.analysis.runs.remedies import COLLECTIVES, REMEDIES, Kind, Need, kind_of, remedy
+from hindmost.analysis.runs.remedies import REMEDIES, Kind, Need, kind_of, remedy
 from hindmost.cli import parser_of
-from hindmost.harness.collectives.experiment import WORKLOAD
 from hindmost.harness.runfile.reader import Run, open_run
 
 VERBS = {
     Kind.SOLVER: ["run", "laplacian-1d", "--out", "runs"],
     Kind.ADAPTIVE: ["run", "adaptive", "--cycles", "9", "--out", "runs"],
-    Kind.COLLECTIVES: ["run", "collectives", "--out", "runs"],
     Kind.ATTACHED_SOLVES: ["attach", "--out", "runs"],
     Kind.ATTACHED_LOOP: ["attach", "--out", "runs"],
 }
@@ -67,7 +65,7 @@ ATTACHED = {"mpi_seen": True, "attached": {"program": ["a"], "name": "a"}}
     [
         ({}, Kind.SOLVER),
         ({"workload": "adaptive"}, Kind.ADAPTIVE),
-        ({"workload": WORKLOAD}, Kind.COLLECTIVES),
+        ({"workload": "collectives"}, Kind.OWN_LOOP),  # of earlier versions
         ({"spec": ATTACHED}, Kind.ATTACHED_SOLVES),
         ({"spec": ATTACHED, "solver": "loop"}, Kind.ATTACHED_LOOP),
         ({"spec": {"mpi_seen": True}}, Kind.OWN_SOLVE),
@@ -83,7 +81,6 @@ def test_the_kind_of_a_run_is_read_from_its_header(
     (finding,) = check_number(run) if run.bodies < 30 else [None]
     for need in Need:
         assert (remedy(need, run) == "") is (kind not in REMEDIES[need])
-    assert COLLECTIVES == WORKLOAD
     if finding is not None:
         assert REMEDIES[Need.MORE_ITERATIONS].get(kind, "") in finding.advice
 

@@ -1,4 +1,4 @@
-"""Run files of ``hindmost run collectives`` under ``hindmost scale``: each a kernel over ranks."""
+"""Run files of collectives under ``hindmost scale``: each a kernel over ranks."""
 
 from __future__ import annotations
 

@@ -154,6 +154,18 @@ def test_waiting_for_a_core_explains_work_only_if_its_quickest_iterations_have_i
     assert found.sure
 
 
+@pytest.mark.parametrize(("on_core_s", "waited"), [(0.2, 0.8), (0.6, 0.4), (2.0, 0.0)])
+def test_no_rank_works_more_than_it_had_a_core(on_core_s: float, waited: float) -> None:
+    work = np.array([[2.0, 1.0]])
+    wait_s = np.full(2, 3.0)  # alike on both
+    late = lateness(work, ["n", "n"])
+    core_s = np.full(2, on_core_s)
+    found = find_culprit(late, work[0], 4.0, QuickestWork.of(work), wait_s, on_core_s=core_s)
+    assert found is not None
+    assert found.waited == pytest.approx(waited)
+    assert found.sure == (waited <= 0.5)
+
+
 def test_a_node_is_the_culprit_where_none_of_its_ranks_is_alone() -> None:
     work = np.full((100, 8), 10e-3)
     work[:, 4:] = 12e-3

@@ -33,7 +33,11 @@ def test_waits_name_who_was_waited_for() -> None:
     waits = Waits.of_places(8, 2)
     none = np.empty(0, np.int32)
     simulator = EventSimulator(2, Neighbours.of_edges(2, none, none))
-    simulator.walk(kind, work, np.array([[0.0, 0.0], [0.125, 0.0]]), waits=waits)
+    block = EventBlock(
+        kind=kind, work=work, duration=np.zeros_like(work),
+        rest=np.array([[0.0, 0.0], [0.125, 0.0]]), cycle_begins=np.zeros(2, np.bool_),
+    )  # fmt: skip
+    simulator.walk(block, waits=waits)
     # Places 0 to 3 are body 0 with its end, 4 to 7 body 1.
     wanted = np.full((8, 2), -1)
     wanted[4] = [1, -1]
@@ -55,7 +59,7 @@ def test_bodies_are_converted_in_parts_without_a_difference(
         monkeypatch.setattr("hindmost.models.simulation.blocks.AT_ONCE", at_once)
         simulator = EventSimulator(ranks, program.neighbours)
         ended = np.zeros(block.rest.shape)
-        simulator.walk(block.kind, block.work, block.rest, duration=block.duration, ended=ended)
+        simulator.walk(block, own_time=True, ended=ended)
         clocks.append(ended)
     np.testing.assert_array_equal(clocks[0], clocks[1])
 
@@ -93,7 +97,11 @@ def test_collectives_in_which_not_all_wait_for_all(
     work, groups = np.zeros((1, 4, kinds.size)), np.full((1, 4, kinds.size), -1)
     work[:, :, 0], groups[:, :, 0] = [1.0, 5.0, 3.0, 2.0], group
     waits = Waits.of_places(kinds.size + 1, 4)
-    simulator.walk(kinds, work, np.zeros((1, 4)), group=groups, waits=waits, interpret=interpret)
+    block = EventBlock(
+        kind=kinds, work=work, duration=np.zeros_like(work), rest=np.zeros((1, 4)),
+        cycle_begins=np.zeros(1, np.bool_), group=groups,
+    )  # fmt: skip
+    simulator.walk(block, waits=waits, interpret=interpret)
     np.testing.assert_allclose(simulator.clock, leave)
     duration = np.zeros_like(work)
     duration[0, :, at] = simulator.clock - work[0, :, 0]

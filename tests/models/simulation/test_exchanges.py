@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -234,7 +235,7 @@ def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
     for rule in (True, False):
         slow[rule] = SlowTransfers(2, *PAIR, exchanges_meet=rule).add(start, block)
         network = EventSimulator(2, Neighbours.of_edges(2, *PAIR), exchanges_meet=rule)
-        network.walk(block.kind, block.work, block.rest)
+        network.walk(replace(block, absent=None, behind=None))
         ideal_s[rule] = network.clock.max()
     assert slow[meet].max() <= LATENCY_S
     end_s = float(

@@ -10,7 +10,7 @@ from tests.models.simulation.programs import played
 
 from hindmost.analysis.whatif.targets import Scaling, assumed
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, Neighbours
+from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, EventBlock, Neighbours
 from hindmost.models.simulation.change import (
     Change,
     Detours,
@@ -105,7 +105,11 @@ def test_pipelined_ranks_are_those_of_a_walk_with_the_law(pipelined: LocalWork) 
         simulator.meet()
         part = slice(first, first + 50)
         kind = np.tile(np.array([POST, COMPLETE], np.uint8), (50, 1))
-        simulator.walk(kind, work[part], np.zeros((50, 256)))
+        block = EventBlock(
+            kind=kind, work=work[part], duration=np.zeros_like(work[part]),
+            rest=np.zeros((50, 256)), cycle_begins=np.zeros(50, np.bool_),
+        )  # fmt: skip
+        simulator.walk(block)
         total_s += float(simulator.clock.max())
     (found,) = on(pipelined, 256)
     assert found.seconds == pytest.approx(4 * total_s, rel=0.03)
