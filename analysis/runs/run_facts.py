@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hindmost.analysis.runs.check_bodies import (
-    check_work,
     named,
     read_body_times,
     read_work_course,
@@ -120,7 +119,7 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
 def undisturbed_s(
     run: Run, verdict: StragglerVerdict, stretches: Sequence[Stretch], *, disturbed: bool
 ) -> float:
-    """Return the time of the iterations, or of the work of the quickest ones if that is less.
+    """Return the time of the iterations, or of the quickest ones' work and MPI if that is less.
 
     What costs time is a share of this one: disturbances do not make it matter less.
     """
@@ -128,7 +127,7 @@ def undisturbed_s(
         return run.solve_time_s
     parts = [stretch.quickest for stretch in stretches] or [verdict.costs.quickest]
     quickest_s = run.bodies * float(np.sum([part.whole_s for part in parts], axis=0).max())
-    return min(quickest_s, run.solve_time_s) or run.solve_time_s
+    return min(quickest_s + verdict.costs.in_mpi_s, run.solve_time_s) or run.solve_time_s
 
 
 def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -> UnequalWork:
@@ -275,7 +274,7 @@ def growing_work(
     """Yield on which ranks and between which calls work grows most, if it costs so much."""
     numbers = np.asarray(run.kept_ranks)
     places = [(str(stretch), stretch.growth) for stretch in stretches]
-    if not places and check_work(read_body_times(run)):
+    if not places and read_body_times(run).drift > MATTERS:
         course = read_work_course(run)
         if course is not None and course.growth is not None:
             numbers, places = course.ranks, [("", course.growth)]

@@ -279,9 +279,7 @@ def stretches_of_sums(run: Run) -> tuple[Stretch, ...]:
             quickest=QuickestWork.of_quantiles(
                 np.transpose([quickest_of(own) for own in sums[0][:, None]])
             ),
-            begin_s=none,
-            end_s=none,
-            grows=none.astype(np.int64),
+            growth=WorkGrowth.of(sums[0][None], np.zeros(1, np.int64)),
             contexts=tuple(sorted(begins[name])),
         )
         for name, sums in sorted(found.items(), key=lambda each: -each[1][0].sum())
