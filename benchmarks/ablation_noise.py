@@ -22,7 +22,7 @@ from benchmarks.synthetic.solves import synthetic_solve
 from numpy.typing import NDArray
 from scipy import signal
 
-from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.noise import detours, kolmogorov, maxplus

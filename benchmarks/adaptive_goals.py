@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from benchmarks.adaptive_paper import mean, mean_error
 
-from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
-from hindmost.analysis.adaptive.tables import percent
+from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays, percent
 from hindmost.analysis.runs.cycles import DECIDES
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.text import counted

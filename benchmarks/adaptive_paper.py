@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hindmost.analysis.adaptive.study import Replays
-from hindmost.analysis.adaptive.tables import NOTHING, percent
+from hindmost.analysis.adaptive.study import NOTHING, Replays, percent
 from hindmost.analysis.show.table import RIGHT, Column, Table
 
 

@@ -19,9 +19,14 @@ from pathlib import Path
 from benchmarks.adaptive_goals import floor_table, goal_table
 from benchmarks.adaptive_paper import DECKS, paper_table
 
-from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.study import group_replays, study_runs
+from hindmost.analysis.adaptive.study import (
+    checkpoint_table,
+    group_replays,
+    onset_table,
+    raw_table,
+    study_runs,
+)
 from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
@@ -124,15 +129,15 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     files = find_runs(places)
     runs = [read_adaptive(run) for run in files]
     study = study_runs(runs)
-    raw = tables.raw_table(study.errors)
+    raw = raw_table(study.errors)
     show("Raw prediction errors, in percent", raw)
     paper = paper_table(study.judged)
     show("Tables 3 and 4 of the paper, and this machine", paper)
     for each in study.judged:
         title = f"a failure every {each.checkpoints.mtbf_s:g} s: {each.title}"
-        show(f"Checkpoints, {title}", tables.checkpoint_table(each.checkpoints))
+        show(f"Checkpoints, {title}", checkpoint_table(each.checkpoints))
     if study.onsets:
-        show("Neighbours", tables.onset_table(study.onsets))
+        show("Neighbours", onset_table(study.onsets))
     floor = floor_table(study)
     show("Predictions beside the floor", floor)
     goals = goal_table(study)

@@ -22,10 +22,9 @@ from pathlib import Path
 from benchmarks.terms import PEERS, settings_for
 
 import hindmost
-from hindmost.analysis.runs.attached import AttachedRun
+from hindmost.analysis.runs.attached import AttachedRun, attached_programs
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.programs import attached_programs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.whatif.gains import remedies_of
 from hindmost.harness.attach.convert import convert_all

@@ -25,10 +25,9 @@ from pathlib import Path
 import numpy as np
 from benchmarks.ablation import Case, Mechanism, Scores, print_table
 
-from hindmost.analysis.runs.attached import AttachedRun
+from hindmost.analysis.runs.attached import AttachedRun, attached_programs
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.programs import attached_programs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.phrases import text

@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.runs.figures import one_run
-from hindmost.analysis.runs.figures.distributions import NamedTimes, fitted_laws, histogram
+from hindmost.analysis.runs.figures.distributions import (
+    NamedTimes,
+    fitted_laws,
+    histogram,
+    time_in_cycle,
+)
 from hindmost.analysis.runs.figures.run_figure import Content, FigureChoice
-from hindmost.analysis.runs.figures.times import time_in_cycle
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import live_chart

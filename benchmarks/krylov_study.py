@@ -32,8 +32,8 @@ from benchmarks.krylov_tables import (
 )
 
 from hindmost.analysis.fits.study import FitOptions, FittedGroup, fit_groups
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.finding import OF_MODELS, caution_parts
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import mpi_name, when
 from hindmost.analysis.show.html_renderer import write_page

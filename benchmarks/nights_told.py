@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.synthetic.nightly import SimulatedNights, draw_nightly
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.mail_plan import MailPlan, plan_mail
+from hindmost.analysis.history.mail_message import MailPlan, plan_mail
 from hindmost.analysis.history.state import HistoryState, nights_of
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName

@@ -32,7 +32,7 @@ from benchmarks.injected_delays import BIN, CALLS, LIMIT_S, SOURCE
 
 from hindmost.analysis.history.causes import Cause, CauseKind
 from hindmost.analysis.history.change_groups import group_changes
-from hindmost.analysis.history.page.overview import most_costly
+from hindmost.analysis.history.page.data import most_costly
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.format import CaseResult
 from hindmost.analysis.readers.formats.run_history import (

@@ -34,7 +34,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.configuration import Group
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.baseline import NAIVE, PAPER
 from hindmost.analysis.whatif.options import NOT_INJECTED, changes_of

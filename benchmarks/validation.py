@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import fit_places

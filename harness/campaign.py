@@ -23,11 +23,12 @@ from hindmost.files import make_folder
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
+from hindmost.harness.reduction.kept import write_kept
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.contents import Header, RankRun
-from hindmost.harness.runfile.writer import write_run
+from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.runfile.part_file import RunName
 from hindmost.printable import shell_word
 
 CaseT = TypeVar("CaseT")
@@ -139,8 +140,6 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
     live: bool = False
 
     feed_phases: ClassVar[tuple[str, ...]] = PHASES
-    always_kept: ClassVar[tuple[int, ...]] = ()
-    """Ranks that keep full records in any case."""
     shuffled: ClassVar[bool] = True
     """Whether order, warm-up and seed say something about a run."""
 
@@ -270,7 +269,10 @@ def run_campaign(
                     spec={**experiment.shared_spec(planned), **recorded.spec},
                     **{"complete": recorded.failure is None, **recorded.header},
                 )
-                file = write_kept(experiment, folder, header, recorded.rank, communicator, report)
+                name, of_rank = RunName.of(folder, header), [[recorded.rank]]
+                file, kept = write_kept(name, header, of_rank, experiment.keep, communicator)
+                if kept is not None:
+                    report(kept.explain())
                 recorded = replace(recorded, file=file)
                 if feed is not None:
                     feed.written(planned.number, file, recorded.stopped)
@@ -281,32 +283,6 @@ def run_campaign(
                 break
     prepared.close(report)
     return finished
-
-
-def write_kept(
-    experiment: MeasuredExperiment[CaseT],
-    folder: Path,
-    header: Header,
-    rank: RankRun,
-    communicator: Any,
-    report: Report,
-) -> Path:
-    """Write a run file with full records of all ranks, or of the share to keep; collective."""
-    if experiment.keep == 1.0:
-        return write_run(folder, header, rank, communicator)
-    # A third of all that a run imports, which only runs with '--keep' wait for.
-    from hindmost.harness.reduction.decide import decide
-    from hindmost.harness.reduction.reduced_file import write_reduced_run
-
-    kept = decide(
-        rank,
-        experiment.keep,
-        communicator,
-        seed=experiment.seed,
-        always=experiment.always_kept,
-    )
-    report(kept.explain())
-    return write_reduced_run(folder, header, rank, kept, communicator)
 
 
 def with_file(failure: DataError, iterations: int, file: Path | None) -> DataError:

@@ -46,7 +46,7 @@ class LoopRecorder(OwnRecording):
         The loop's name: the workload of the file. None for `place` on rank 0.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs with other values are not repeats of this one.
-    sample : int, bool or None
+    sample, keep, live
         See `OwnRecording`.
     apart : bool
         Whether what lies between two iterations is part of none.
@@ -63,12 +63,14 @@ class LoopRecorder(OwnRecording):
         name: str | None,
         parameters: Mapping[str, Any] | None = None,
         sample: int | None = None,
+        keep: float = 1.0,
+        live: int = False,
         *,
         apart: bool = False,
         place: str = "loop",
     ) -> None:
         title = place if name is None else checked_name("name", name)
-        super().__init__(path, title, parameters, sample)
+        super().__init__(path, title, parameters, sample, keep, live)
         self._given, self._named = communicator, name is not None
         self._spec = {BETWEEN: "pauses"} if apart else {}
         self._started = self._finished = 0
@@ -150,10 +152,10 @@ class LoopRecorder(OwnRecording):
             self.why_not = "the recorder was loaded on some ranks only; call listen() on all."
         self.mpi_seen = everywhere
         if everywhere:
-            return MarksOfRecorder(self._library, settings=self._samples), self._spec
+            return MarksOfRecorder(self._library, settings=self._settings), self._spec
         if self._with_mpi and communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
-        return MarksInPython(), self._spec
+        return MarksInPython(self._keep), self._spec
 
     def _why_nothing(self, program: RawProgram, groups: Sequence[tuple[Matched, ...]]) -> str:
         """Say why there is nothing to write; collective."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.attach.raw_program import RawProgram, read_program
 from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
 from hindmost.harness.attach.sections import Matched, sections_of
-from hindmost.harness.attach.settings import sample_lines
+from hindmost.harness.attach.settings import keep_lines, sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load, loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
@@ -38,6 +39,10 @@ from hindmost.printable import shell_word
 from hindmost.records import RecordError, from_document
 from hindmost.text import named_ranks
 
+if TYPE_CHECKING:
+    from hindmost.harness.attach.beside import Beside
+
+MAX_ITERATIONS = 1 << 53
 Marks = MarksOfRecorder | MarksInPython
 Scalar = str | int | float | bool
 
@@ -55,6 +60,10 @@ class OwnRecording(ABC):
         What was varied: runs with other values are not repeats of this one.
     sample : int, bool or None
         Samples a second of where the ranks spend processor time; True for as many as cost little.
+    keep : float
+        Share of the ranks whose full records the run file keeps.
+    live : bool or int
+        Whether ``hindmost watch`` can follow the part; a number of iterations if that is known.
     """
 
     what: str
@@ -66,6 +75,8 @@ class OwnRecording(ABC):
         name: str,
         parameters: Mapping[str, Any] | None,
         sample: int | None = None,
+        keep: float = 1.0,
+        live: int = False,
     ) -> None:
         if path.suffix != ".h5":
             raise UsageError(f"{path}: the name of a run file must end in .h5.")
@@ -74,6 +85,15 @@ class OwnRecording(ABC):
         self._title = name
         self._parameters = checked_parameters(parameters or {})
         self._samples = sample_lines(sample, f"sample={sample!r}", "True")
+        if not 0 <= live <= MAX_ITERATIONS:
+            raise UsageError(
+                f"live={live!r}: give True, or how many iterations there will be (1 to "
+                f"{MAX_ITERATIONS:,})."
+            )
+        self._live = live
+        self._beside: Beside | None = None
+        self._keep = keep
+        self._settings = [*self._samples, *keep_lines(keep, f"keep={keep!r}")]
         self._petsc_version = ""
         self._stops_others = False
         self.mpi_seen = False
@@ -122,8 +142,9 @@ class OwnRecording(ABC):
             said = strict_json(about | {"spec": spec}), strict_json(asdict(self._origins))
             self._folder = on_root(communicator, self._make_folder)
             try:
-                self._marks.begin(communicator, self._folder, *said)
+                self._marks.begin(communicator, self._folder, *said, self._pages())
             except BaseException:
+                self._watch_no_more()
                 self._remove()
                 raise
         except BaseException:
@@ -143,6 +164,32 @@ class OwnRecording(ABC):
                 raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
             return folder
         raise AssertionError
+
+    def _pages(self) -> str:
+        """Have a process follow the part, and return the folder of its pages; collective.
+
+        Empty on ranks of other nodes than rank 0's, and where nobody follows.
+        """
+        if not self._live:
+            return ""
+        pages, host = on_root(self._communicator, self._watch)
+        return pages if host == socket.gethostname() else ""
+
+    def _watch(self) -> tuple[str, str]:
+        from hindmost.harness.attach.beside import Beside
+
+        total = 0 if self._live is True else self._live
+        try:
+            self._beside = Beside(self._folder, self._title, total)
+        except OSError as error:
+            warn(f"'hindmost watch' cannot follow {self._folder.stem}: {reason(error)}.")
+            return "", ""
+        return self._beside.pages, socket.gethostname()
+
+    def _watch_no_more(self) -> None:
+        if self._beside is not None:
+            self._beside.end()
+            self._beside = None
 
     def _remove(self) -> None:
         """Remove what the ranks wrote; collective."""
@@ -172,6 +219,7 @@ class OwnRecording(ABC):
     ) -> None:
         """Write the run file, unless the program failed on some rank; collective."""
         self._marks.stop()
+        self._watch_no_more()
         failed = first_failed(self._communicator, error)
         failure = self._marks.end(keeps=failed is None)
         if failed is not None:  # other ranks may not be here

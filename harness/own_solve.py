@@ -35,7 +35,7 @@ class KSPRecorder(OwnRecording):
         What the linear system is called; empty for the KSP's options prefix.
     parameters : dict of str to str, int, float or bool, optional
         What was varied: runs of other values are no repeats of this one.
-    sample : int, bool or None
+    sample, keep, live
         See `OwnRecording`.
     activities : bool
         Whether the local work is split by PETSc event.
@@ -50,6 +50,8 @@ class KSPRecorder(OwnRecording):
         name: str,
         parameters: Mapping[str, Any] | None = None,
         sample: int | None = None,
+        keep: float = 1.0,
+        live: int = False,
         *,
         activities: bool = False,
     ) -> None:
@@ -57,7 +59,8 @@ class KSPRecorder(OwnRecording):
         if petsc is None or not isinstance(ksp, petsc.KSP):
             raise UsageError(f"record_ksp needs a petsc4py.PETSc.KSP, not a {type(ksp).__name__}.")
         prefix = (ksp.getOptionsPrefix() or "").rstrip("_")
-        super().__init__(path, checked_name("name", name or prefix or "ksp"), parameters, sample)
+        title = checked_name("name", name or prefix or "ksp")
+        super().__init__(path, title, parameters, sample, keep, live)
         self._petsc, self._ksp, self._activities = petsc, ksp, activities
         self._petsc_version = ".".join(map(str, petsc.Sys.getVersion()))
 
@@ -80,7 +83,7 @@ class KSPRecorder(OwnRecording):
         events = event_lines(activities=self._activities and self.mpi_seen)
         spec = {**scalar_spec(self._petsc), **({"activities": True} if self._activities else {})}
         return MarksOfRecorder(
-            loaded(), self._ksp.handle, ("most 1", *events, *self._samples)
+            loaded(), self._ksp.handle, ("most 1", *events, *self._settings)
         ), spec
 
     def _why_nothing(self, program: RawProgram, groups: Sequence[tuple[Matched, ...]]) -> str:

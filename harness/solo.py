@@ -46,7 +46,7 @@ class Solo:
         """Return the value."""
         return value
 
-    def bcast(self, value: T) -> T:
+    def bcast(self, value: T, root: int = 0) -> T:
         """Return the value."""
         return value
 

@@ -1,10 +1,14 @@
-"""A study of adaptive runs: prediction errors, checkpoints, and onsets of neighbours."""
+"""A study of adaptive runs: prediction errors, checkpoints, and onsets of neighbours.
+
+The tables on adaptive runs, the same on pages and terminals.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
+from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.models.adaptive.interference import CycleKind
 from hindmost.models.ahead.checkpoints import (
     CheckpointPlan,
@@ -29,8 +34,6 @@ SETTLED = 3
 
 MTBF_S = 600.0
 """Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""
-ASSUMED_SHARE = 0.005
-"""Assumed cost of a checkpoint as a share of the run, if the run wrote none."""
 RULES = {
     "Young, rounded down (the paper)": (young_s, True),
     "optimum, to the nearest cycle": (optimum_s, False),
@@ -101,7 +104,8 @@ def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.floa
     ]
     if rates:
         return float(np.median(rates)) * cells, False
-    return np.full(cells.size, ASSUMED_SHARE * float(run.seconds.sum())), True
+    # Without a checkpoint of the run, half a percent of it.
+    return np.full(cells.size, 0.005 * float(run.seconds.sum())), True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,3 +294,110 @@ def study_runs(runs: Sequence[AdaptiveRun]) -> AdaptiveStudy:
     """Study adaptive runs."""
     onsets = tuple(onset for run in runs for onset in find_onsets(run))
     return AdaptiveStudy(errors=tuple(group_replays(runs)), onsets=onsets)
+
+
+NOTHING = ""
+RAW = (
+    "Raw errors in percent, of the predictions as each run made them: mean and half the range over "
+    "replays. Load: before and after, the highest of the replays. Floor: no prediction can be "
+    "better; it is the mean distance of a replay from the median of all replays of the same cycle."
+)
+WASTE = (
+    "Waste is the expected wall time above the computed time, with random failures. The last "
+    "column gives the percentage points above the minimum waste."
+)
+
+
+def load_text(load: Sequence[float] | None) -> str:
+    """Write the load before and after a run."""
+    return "unknown" if load is None else f"{load[0]:.1f} before, {load[1]:.1f} after"
+
+
+def percent(value: float | None) -> str:
+    """Write an error; empty if there is none."""
+    return NOTHING if value is None or not np.isfinite(value) else f"{value:.1f}"
+
+
+def raw_table(errors: Sequence[Replays]) -> Table:
+    """Return the errors of each predictor, as made in the runs."""
+    names = list(dict.fromkeys(name for error in errors for name in error.raw))
+    return Table(
+        columns=(
+            Column("runs", WIDE),
+            Column("replays", RIGHT),
+            Column("load", RIGHT),
+            Column("floor", RIGHT),
+            *(Column(name, RIGHT) for name in names),
+        ),
+        rows=[
+            (
+                error.label,
+                str(len(error.runs)),
+                load_text(error.load),
+                percent(error.floor),
+                *(span(error.raw.get(name, [])) for name in names),
+            )
+            for error in errors
+        ],
+        notes=(RAW,),
+    )
+
+
+def span(values: list[float]) -> str:
+    """Write the mean of errors, and half their range where there are several."""
+    if not values:
+        return NOTHING
+    if len(values) == 1:
+        return percent(values[0])
+    return f"{np.mean(values):.1f} ± {0.5 * (max(values) - min(values)):.1f}"
+
+
+def checkpoint_table(study: CheckpointStudy) -> Table:
+    """Return the checkpoints of a run by each rule, and their waste."""
+    return Table(
+        columns=(
+            Column("rule"),
+            Column("checkpoints", RIGHT),
+            Column("after cycles", WIDE),
+            Column("waste, %", RIGHT),
+            Column("above minimum, points", RIGHT),
+        ),
+        rows=[
+            (
+                rule,
+                str(len(plan.after)),
+                ", ".join(str(cycle) for cycle in plan.after[:12])
+                + (", ..." if len(plan.after) > 12 else ""),
+                f"{study.waste_percent(rule):.3f}",
+                f"{study.above_percent(rule):.3f}",
+            )
+            for rule, plan in study.plans.items()
+        ],
+        notes=(WASTE,),
+    )
+
+
+def onset_table(onsets: Sequence[Onset]) -> Table:
+    """Return where neighbours began, and how soon that was detected."""
+    return Table(
+        columns=(
+            Column("run"),
+            Column("from cycle", RIGHT),
+            Column("cycles", RIGHT),
+            Column("slowdown factor", RIGHT),
+            Column("detected after cycles", RIGHT),
+            Column("error after, %", RIGHT),
+        ),
+        rows=[
+            (
+                str(Path(onset.run.run.path.parent.name, onset.run.run.path.name)),
+                str(onset.cycle),
+                str(onset.length),
+                f"{onset.factor:.2f}",
+                "not detected" if onset.delay is None else str(onset.delay),
+                percent(onset.error_percent),
+            )
+            for onset in onsets
+        ],
+        notes=(f"Errors are those of {DECIDES} from the fourth disturbed cycle on.",),
+    )

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.configuration import Group, injected_noise
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
@@ -27,8 +26,6 @@ from hindmost.models.noise.detours import (
 )
 from hindmost.text import counted, named_ranks, percent, seconds
 
-MORE_THAN_PROBED = 2.0
-"""Factor over the probe's share from which a run lost more than the idle machine explains."""
 MAX_RANKS = 32
 """Ranks that are looked at, evenly spread."""
 LIMITS = (
@@ -280,7 +277,7 @@ def against_probe(found: RunDetours, probed: SystemNoise) -> str:
         f"The probe of the machine found {probed.detours_per_s:.3g} detours per second and rank"
         f"{longest if probed.detour_quantiles_s else ''}: {percent(probed.share, 2)} of the time."
     )
-    if most > MORE_THAN_PROBED * probed.share:
+    if most > 2.0 * probed.share:
         return (
             f"{known} The run lost up to {percent(most, 2)}: more than the idle machine explains."
         )

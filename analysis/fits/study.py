@@ -1,35 +1,113 @@
-"""Noise models fitted to run files, and their errors."""
+"""The test of what models assume: that the ranks are alike, in their bodies and in their work.
+
+Noise models fitted to run files, and their errors.
+
+Tables of fits: models against the solve time, laws by how well they describe a run.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hindmost.analysis.fits.assumptions import AssumptionTest, check_assumptions, refuse_all
-from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import Group
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.groups import Group
-from hindmost.analysis.runs.model_input import ranks_meet, solve_times
-from hindmost.analysis.runs.reduced_input import bodies_s
+from hindmost.analysis.runs.read import cached, is_cached, of_how_many, reduced
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY, bodies_s, ranks_meet, solve_times
+from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.laws.law import Candidate
 from hindmost.models.noise.fit import MODELS, fit_models
+from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.results import FittedResult, ModelKind
 from hindmost.output import announce_work
 from hindmost.registry import described
-from hindmost.text import counted
+from hindmost.text import counted, seconds, signed_percent
 
-RANKED = 10
-"""Families of laws that are given."""
+IN_WORK = {"ranks_alike": False, "ranks_alike_in_work": True}
+"""The tests by their names in JSON: whether they compare the work or the whole bodies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssumptionTest:
+    """A test of what models assume of a run, or why the run does not allow it.
+
+    Attributes
+    ----------
+    name : str
+    text : str
+        Its result in a sentence; empty if it was refused.
+    refused : str
+        Why there is no result; empty if there is one.
+    figures : dict
+        The numbers of the result, as JSON; the keys are those of the test.
+    """
+
+    name: str
+    text: str = ""
+    refused: str = ""
+    figures: dict[str, Any]
+
+    JSON = "**shown"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The sentence and the figures, or why there are none."""
+        return {"refused": self.refused} if self.refused else {"text": self.text, **self.figures}
+
+
+def check_assumptions(run: Run) -> tuple[AssumptionTest, ...]:
+    """Return the result of every test of a run, or why it was refused."""
+    if run.reduced:
+        return refuse_all(reduced(run))
+    try:
+        return tuple(compare(name, run, work) for name, work in IN_WORK.items())
+    except DataError as error:
+        return refuse_all(str(error))
+
+
+def refuse_all(why: str) -> tuple[AssumptionTest, ...]:
+    """Return every test as refused, for one reason."""
+    return tuple(AssumptionTest(name=name, refused=why, figures={}) for name in IN_WORK)
+
+
+def compare(name: str, run: Run, work: bool) -> AssumptionTest:
+    """Compare the ranks with each other."""
+    times = some_ranks(run, work)
+    every = compare_ranks(times)
+    figures = {"ranks_read": times.shape[1], "all_pairs": every.to_json()}
+    return AssumptionTest(name=name, text=every.explain(), figures=figures)
+
+
+def some_ranks(run: Run, work: bool) -> NDArray[np.float64]:
+    """Read the bodies that laws are fitted to, or their work, of as many ranks as memory allows.
+
+    Returns
+    -------
+    float64 array, shape (iteration, rank), seconds
+        Of evenly spaced ranks; of all if they are few enough.
+    """
+    step = max(1, -(-run.bodies * run.columns // (8 * MAX_IN_MEMORY)))
+    step = min(step, max(1, run.columns // 2))  # a comparison needs two
+    kept = run.kind != BodyKind.FILL
+    blocks = [
+        (run.work_in(rows) if work else run.variable("duration", rows))[kept[rows], ::step]
+        for rows in run.blocks()
+    ]
+    return np.concatenate(blocks)
+
+
 KIND = "fit"
 APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
 BELOW = "the bound lies below the measured time of the iterations"
@@ -59,36 +137,26 @@ KNOW_WAITS = ("max-plus", "max-plus-no-halo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFit:
-    """The results of the models of a run, as they are kept.
+class FittedRun:
+    """A run and the results of its models.
 
     Attributes
     ----------
+    run : Run
     models : tuple of FittedResult
     refused : dict of str to str
         Models that its times do not allow, with the reason.
     laws : tuple of Candidate
         The families of laws that describe its bodies best; empty if they were skipped.
     tests : tuple of AssumptionTest
-    """
-
-    models: tuple[FittedResult, ...]
-    refused: dict[str, str]
-    laws: tuple[Candidate, ...]
-    tests: tuple[AssumptionTest, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedRun(KeptFit):
-    """A run and the results of its models.
-
-    Attributes
-    ----------
-    run : Run
     findings : tuple of Finding
     """
 
     run: Run
+    models: tuple[FittedResult, ...]
+    refused: dict[str, str]
+    laws: tuple[Candidate, ...]
+    tests: tuple[AssumptionTest, ...]
     findings: tuple[Finding, ...] = ()
 
     JSON = (
@@ -183,11 +251,6 @@ class ModelSummary:
     highest_percent: float
     contradicted: str
 
-    @property
-    def marked_kind(self) -> str:
-        """The kind, with a mark where a run contradicts the model."""
-        return f"{self.kind} !" if self.contradicted else self.kind
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedGroup:
@@ -275,11 +338,9 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
     large = most is not None and run.bodies * run.columns > most
     if large and not is_cached(run, KIND, asked(options)):
         why = f"a report fits up to {most:,} iterations of all ranks; run 'hindmost fit' for more"
-        return nothing_fitted(run, why)
-    kept = cached(run, KIND, asked(options), KeptFit, lambda: compute_fit(run, options))
-    return FittedRun(
-        run=run, **{field.name: getattr(kept, field.name) for field in fields(KeptFit)}
-    )
+        refused = {"all models": why}
+        return FittedRun(run=run, models=(), refused=refused, laws=(), tests=refuse_all(why))
+    return cached(run, KIND, asked(options), FittedRun, lambda: compute_fit(run, options))
 
 
 def asked(options: FitOptions) -> dict[str, Any]:
@@ -297,13 +358,126 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
         run=run,
         models=tuple(map(FittedResult.of, fits.models)),
         refused=fits.refused,
-        laws=fits.laws[:RANKED],
+        laws=fits.laws[:10],
         tests=check_assumptions(run),
     )
 
 
-def nothing_fitted(run: Run, why: str) -> FittedRun:
-    """Return a run with all models and tests refused, for one reason."""
-    return FittedRun(
-        run=run, models=(), refused={"all models": why}, laws=(), tests=refuse_all(why)
+LEGEND = """\
+error: predicted against measured solve time. explains: computed through a mechanism that could be
+wrong; identity: the solve time without the time between iterations, exact where ranks meet in
+every iteration; bound: an upper limit on the expected time of the iterations, if those of all ranks
+follow one law and ranks meet in every iteration. !: the run contradicts the model's assumption.
+Each model is compared with the run that it was fitted to; only max-plus includes the time between
+iterations."""
+
+
+def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
+    """Return the table of the models of a configuration.
+
+    Parameters
+    ----------
+    explained : bool
+        Add what each model assumes of the median run; too long for a terminal.
+    """
+    times = fitted.solve_times_s
+    repeated = len(times) > 1
+    reduced = any(run.run.reduced for run in fitted.runs)
+    assumptions = {model.name: model.explanation for model in fitted.median_run.models}
+    rows: list[tuple[str, ...]] = []
+    for summary in fitted.summaries():
+        ends = (summary.lowest_percent, summary.highest_percent)
+        span = " to ".join(signed_percent(end / 100.0) for end in ends)
+        rows.append(
+            (
+                summary.name,
+                f"{summary.kind} !" if summary.contradicted else summary.kind,
+                seconds(summary.predicted_s),
+                signed_percent(summary.error_percent / 100.0),
+                *((span,) if repeated else ()),
+                *((assumptions.get(summary.name, ""),) if explained else ()),
+            )
+        )
+    spread = f", {seconds(min(times))} to {seconds(max(times))}" if repeated else ""
+    return Table(
+        title=(
+            f"{fitted.group.time_name} {seconds(float(np.median(times)))} "
+            f"({counted(len(times), 'run')}{spread}){iterations(fitted)}",
+            *dict.fromkeys(fitted.group.shortfalls),
+            *dict.fromkeys(map(kept_ranks, fitted.runs) if reduced else ()),
+        ),
+        columns=(
+            Column("model"),
+            Column("kind"),
+            Column("predicted", RIGHT),
+            Column("error", RIGHT),
+            *((Column("range over runs"),) if repeated else ()),
+            *((Column("model assumption", WIDE),) if explained else ()),
+        ),
+        rows=rows,
     )
+
+
+def kept_ranks(fitted: FittedRun) -> str:
+    """Return of how many ranks a run has full records, and what is known of the others."""
+    known = "; of all ranks, sums and extremes of each iteration" if fitted.models else ""
+    return f"full records of {of_how_many(fitted.run)}{known}"
+
+
+def laws_table(laws: Sequence[Candidate]) -> Table:
+    """Return the families that describe a run best, by their squared error."""
+    likeliest = max(law.log_likelihood for law in laws)
+    return Table(
+        columns=(
+            Column("law"),
+            Column("squared error", RIGHT),
+            Column("nats per iteration below the best", RIGHT),
+        ),
+        rows=[
+            (law.law.name, f"{law.squared_error:.3g}", f"{likeliest - law.log_likelihood:.4f}")
+            for law in laws
+        ],
+    )
+
+
+def iterations(fitted: FittedGroup) -> str:
+    """Return the iterations of solves to a tolerance or that ended early; nothing of others."""
+    group = fitted.group
+    if group.time_name in ("solve time", "loop time") and not group.shortfalls:
+        return ""
+    done = group.iterations_done
+    each = [time / count for time, count in zip(fitted.solve_times_s, done, strict=True)]
+    least, most = min(done), max(done)
+    return (
+        f"; {least if least == most else f'{least} to {most}'} iterations, "
+        f"{seconds(float(np.median(each)))} each"
+    )
+
+
+def assumption_lines(fitted: FittedGroup) -> list[str]:
+    """Return a line for every test of assumptions that the median run allows."""
+    tests = fitted.median_run.tests
+    return [
+        f"{'work' if IN_WORK[test.name] else 'bodies'}: {test.text}" for test in tests if test.text
+    ]
+
+
+def contradictions(fitted: FittedGroup) -> list[str]:
+    """Return a line for every reason why runs contradict models, which it names."""
+    found: dict[str, list[str]] = {}
+    for summary in fitted.summaries():
+        if summary.contradicted:
+            found.setdefault(summary.contradicted, []).append(summary.name)
+    return [f"! {', '.join(names)}: {reason}" for reason, names in found.items()]
+
+
+def refusals(fitted: FittedGroup) -> list[str]:
+    """Return a line for every model that the times of some run do not allow."""
+    reasons: dict[tuple[str, str], int] = {}
+    for run in fitted.runs:
+        for refused in run.refused.items():
+            reasons[refused] = reasons.get(refused, 0) + 1
+    return [
+        f"{name}: not fitted to {count} of {len(fitted.runs)} runs. {reason}"
+        for (name, reason), count in reasons.items()
+    ]

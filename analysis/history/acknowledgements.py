@@ -15,7 +15,7 @@ from msgspec import Meta
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import DataError, UsageError
-from hindmost.files import read_text, write_atomically
+from hindmost.files import data_errors, read_text, write_atomically
 from hindmost.records import RecordError, from_document, to_document, to_toml
 
 FILE_NAME = "hindmost-acknowledged.toml"
@@ -120,22 +120,9 @@ def add_acknowledgement(path: Path, entry: Acknowledgement) -> tuple[Acknowledge
     before = read_text(path) if path.exists() else f"{HEAD}\nversion = {VERSION}\n"
     text = f"{before.rstrip()}\n\n[[known]]\n{to_toml(entry)}"
     everything = entries_of(parse_document(text, str(path)))
-    replace_file(path, text)
-    return everything
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file in one step: a reader sees the old one or the new one, never a part.
-
-    Raises
-    ------
-    DataError
-        It cannot be written.
-    """
-    try:
+    with data_errors(path, "written"):
         write_atomically(path, text)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
+    return everything
 
 
 def about(known: Sequence[Acknowledgement], name: SeriesName) -> tuple[Acknowledgement, ...]:

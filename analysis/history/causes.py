@@ -48,8 +48,6 @@ ONE, ALL = 1.5, 0.75
 """Ranks up to which one rank alone has a part, and share of the ranks from which on all have it."""
 SAID = 0.1
 """Share of a change from which on a further part is named."""
-MOSTLY = 0.8
-"""Share of the nights in which the same rank must take longest."""
 
 
 class CauseKind(StrEnum):
@@ -117,10 +115,8 @@ class Sides:
         )
         self.before, self.after = before[-NIGHTS:], after[:NIGHTS]
         self.times = series.times
-        name = series.name
-        self.timers = {
-            each.series.name.timer: each.series for each in study.of_case((name.machine, name.case))
-        }
+        alike = study.of_case(series.name.place)
+        self.timers = {each.series.name.timer: each.series for each in alike}
         known = series.circumstances
         self.old, self.new = (
             [known[at] for at in places] if known else [] for places in (self.before, self.after)
@@ -351,7 +347,7 @@ def stretch_part(sides: Sides, timer: str, share: float) -> Cause:
         whose = "of all ranks "
     elif ranks > ONE:
         whose = f"of about {ranks:.0f} of {known.ranks} ranks "
-    elif rank is None or times < MOSTLY * len(sides.new):
+    elif rank is None or times < 0.8 * len(sides.new):
         whose = "of one rank, not always the same, "
     else:
         kind, alone, whose = CauseKind.RANK, rank, f"of rank {rank} "

@@ -19,8 +19,6 @@ from hindmost.text import counted
 
 MAX_LISTED = 10
 """Commits of a list."""
-LIMIT_S = 20.0
-"""Time that git has."""
 _COMMIT = re.compile(r"([0-9a-f]{6,64})(?: with changes)?", re.IGNORECASE)
 _SSH = re.compile(r"(?:ssh://)?[^@/\s]+@([^:/\s]+)[:/](.+)")
 _WEB = re.compile(r"https?://(?:[^@/\s]+@)?([^\s]+)")
@@ -91,7 +89,7 @@ class LocalGit:
                 text=True,
                 errors="replace",
                 check=False,
-                timeout=LIMIT_S,
+                timeout=20.0,
             )
         except (OSError, subprocess.TimeoutExpired):
             return None

@@ -1,4 +1,10 @@
-"""Dates of observations, as labels: days in UTC, with the time where a day has several runs."""
+"""Dates of observations as labels, and when the next result is due, by the past of its case.
+
+Labels are days in UTC, with the time where a day has several runs. Results mostly come by the week:
+every night, or on weekdays. After a result on a Friday the next one is due when it mostly came
+after earlier Fridays, plus as much as it was late in the past. Results that come without such an
+order are due at no time; they are silent after the last days.
+"""
 
 from __future__ import annotations
 
@@ -62,3 +68,37 @@ def newest(history: History, now: float = math.inf) -> float:
     times = np.concatenate([*(each.times for each in history.series), failed])
     before = times[times <= now + SECONDS_A_DAY]
     return float((before if before.size else times).max())
+
+
+NIGHTS, FEWEST = 29, 6
+"""The last nights of which the order is learnt, and the fewest that show one."""
+MISSING = 0.1
+"""Share of the nights that may be missing in an order."""
+
+
+def next_due(times: NDArray[np.float64]) -> float:
+    """Return when a result is overdue: seconds since 1970; infinite if they come in no order.
+
+    Parameters
+    ----------
+    times : float64 array, shape (result,), seconds
+        Since 1970, UTC; in any order.
+    """
+    times = np.sort(times)
+    days = np.floor(times / SECONDS_A_DAY)
+    nights = times[np.append(days[1:] > days[:-1], True)][-NIGHTS:]  # the last result of each
+    if nights.size < FEWEST:
+        return np.inf
+    gaps = np.diff(nights)
+    weekdays = np.floor(nights / SECONDS_A_DAY) % 7.0
+    by_weekday = {
+        day: float(np.median(same if (same := gaps[weekdays[:-1] == day]).size > 1 else gaps))
+        for day in weekdays
+    }
+    delays = gaps - np.array([by_weekday[day] for day in weekdays[:-1]])
+    # More than half a day late is a missing result, and the next.
+    missing = delays > 0.5 * SECONDS_A_DAY
+    if missing.mean() > MISSING:
+        return np.inf
+    latest = max(float(delays[~missing].max()), 0.0)
+    return float(nights[-1]) + by_weekday[weekdays[-1]] + latest

@@ -23,8 +23,6 @@ from hindmost.models.changepoint.observations import check
 from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS, candidate_p_values
 from hindmost.text import MIN_P, counted, first_of, unit_for
 
-DEVIATIONS = 2.0
-"""Of the band around a level."""
 ROOM = 0.06
 NIGHTS_A_BIN, BINS = 3, (8, 60)
 """Of a histogram of nights."""
@@ -77,7 +75,7 @@ def nights_chart(judged: JudgedSeries) -> Chart:
         level = [
             np.full(each.size, factor * one.mean) for each, one in zip(at, regimes, strict=True)
         ]
-        reach = [np.exp(DEVIATIONS * regime.deviation) for regime in regimes]
+        reach = [np.exp(2.0 * regime.deviation) for regime in regimes]
         gaps = [math.nan] * len(regimes)
         where = broken(at, [float(each[-1]) for each in at])
         high = broken([each * one for each, one in zip(level, reach, strict=True)], gaps)

@@ -8,20 +8,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
+from hindmost.analysis.history.judged_series import FEW, named, worse_noun
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import FEW, named, worse_noun
 from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.detection import FAIL, OPEN, PASS, WARN
 from hindmost.printable import shell_word
 from hindmost.text import counted, first_of, plural, quantity, signed_percent
-
-SAME_LEVEL = 0.1
-"""Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
-NIGHTS_OF_LEVEL = 10
-"""The last ones of a case, which are its level then."""
-OLD_DAYS = 3.0
-"""A newest night older than this gets a warning."""
 
 
 def headline(study: HistoryStudy) -> str:
@@ -136,7 +129,7 @@ def scope(study: HistoryStudy) -> str:
     machines = sorted({name.machine for name in names})
     if machines[:1] == [""]:  # nothing to say where no machine has a name
         machines = [*machines[1:], "the unnamed machine"] if machines[1:] else []
-    cases = {(name.machine, name.case) for name in names}
+    cases = {name.place for name in names}
     nights = {label[:10] for each in study.judged for label in each.labels}
     first = min(nights, default=date_of(study.until))
     return (
@@ -162,7 +155,7 @@ def age_line(study: HistoryStudy, now: float) -> str:
             f"{study.last_days:.3g} days are counted back from {date_of(study.until)}."
         )
     days = (now - study.until) / SECONDS_A_DAY
-    if days > OLD_DAYS:
+    if days > 3.0:
         return (
             f"The newest result is {days:.0f} days old ({date_of(study.until)}); the last "
             f"{study.last_days:.3g} days are counted back from it."
@@ -225,10 +218,11 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
         if later[0] != case[0] or times.min() <= last or not old.keys() & new.keys():
             continue
         ratios = [
-            np.median(new[timer].values) / np.median(old[timer].values[-NIGHTS_OF_LEVEL:])
+            np.median(new[timer].values) / np.median(old[timer].values[-10:])
             for timer in old.keys() & new.keys()
         ]
-        if abs(math.log(float(np.median(ratios)))) < SAME_LEVEL:
+        # Within ten percent one may be the other.
+        if abs(math.log(float(np.median(ratios)))) < 0.1:
             return (
                 f"; perhaps renamed to {later[1]}: same level "
                 f"(--renamed {shell_word(f'{case[1]}={later[1]}')} makes them one)"

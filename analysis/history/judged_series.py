@@ -1,4 +1,4 @@
-"""A judged series: its verdicts, with acknowledgements and dates."""
+"""A judged series: its verdicts, acknowledgements and dates, and the terms for it in sentences."""
 
 from __future__ import annotations
 
@@ -6,10 +6,43 @@ from dataclasses import dataclass
 from datetime import date
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.readers.history import NightlySeries
+from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint import ChangePoint, Event
-from hindmost.models.changepoint.changes import WITHIN, Finding
+from hindmost.models.changepoint.changes import OF_TIMES, WITHIN, Finding
 from hindmost.models.changepoint.detection import PASS, WARN, Verdicts
+from hindmost.text import quantity
+
+FEW, MANY = 5, 30
+"""Entries of a list within a report, and of a list that is the report; more are counted."""
+
+
+def worse_noun(units: set[str]) -> tuple[str, str]:
+    """Return the noun for a change for the worse in series of these units: singular, plural."""
+    if units <= {"s"}:
+        return "slowdown", "slowdowns"
+    return "change for the worse", "changes for the worse"
+
+
+def direction_word(units: set[str], *, worse: bool) -> str:
+    """Return the adjective for series of these units: slower or faster, else worse or better."""
+    if units <= {"s"}:
+        return OF_TIMES[0] if worse else OF_TIMES[1]
+    return "worse" if worse else "better"
+
+
+def named(name: SeriesName) -> str:
+    """Return a series' name without the colon at the end of some timers."""
+    return timer_name(str(name))
+
+
+def timer_name(timer: str) -> str:
+    """Return a timer's name without a colon at its end."""
+    return timer.rstrip(": ")
+
+
+def signed(value: float, unit: str) -> str:
+    """Return a difference with its sign and unit."""
+    return f"{'+' if value >= 0.0 else '-'}{quantity(abs(value), unit)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

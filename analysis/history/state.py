@@ -1,36 +1,171 @@
-"""What was reported of a history up to last night, so that every revision is logged."""
+"""What was reported and mailed of a history up to last night, so that every revision is logged.
+
+Configurations of one program are different cases of a history, as in a folder with a study. Where
+one takes the place of another, both are one series, in which the change of input or machine is
+known by its night. It does
+
+- if only what a run does not choose differs (machine, line of the loop, number of iterations), the
+  two have no day in common, and the older one comes in no order or misses the night;
+- if its input differs: only the latter.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hindmost.analysis.history.dates import SECONDS_A_DAY, days_of
-from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.succession import successors
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, days_of, next_due
 from hindmost.analysis.readers.history import (
-    NOT_KNOWN,
     FailedRun,
     History,
     NightlySeries,
     SeriesName,
+    Time,
+    joined,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
-from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS
+from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS, VERDICTS, WARN
 from hindmost.models.changepoint.revisions import (
     ReportedChange,
     compare_with_reported,
     pair,
     places_of,
 )
+from hindmost.records import RecordError
+from hindmost.text import choose
 
+DIGEST_DAYS = 7
+ItemKind = Literal["change", "drift", "failure", "silence"]
+CHANGE: Final = "change"
+DRIFT: Final = "drift"
+FAILURE: Final = "failure"
+SILENCE: Final = "silence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailedItem:
+    """Something that was mailed, or is to be mailed.
+
+    Attributes
+    ----------
+    kind : str
+        What was found.
+    name : SeriesName
+        With empty parts where the kind has none.
+    first, last : float
+        Its place: seconds since 1970, UTC.
+    rises : bool
+        Whether the values rise.
+    badge : str
+        The verdict when it was mailed.
+    mailed : float
+        When it was mailed last: seconds since 1970, UTC.
+    """
+
+    kind: ItemKind
+    name: SeriesName
+    first: Time
+    last: Time
+    rises: bool = False
+    badge: str = WARN
+    mailed: Time
+
+    def __post_init__(self) -> None:
+        if self.badge not in VERDICTS:
+            raise RecordError(choose(VERDICTS, self.badge), "badge", found=self.badge)
+
+    def is_same(self, other: MailedItem) -> bool:
+        """Tell whether two items are the same finding, which may have moved a little."""
+        mine, theirs = ((each.kind, each.name, each.rises) for each in (self, other))
+        return mine == theirs and self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailRecord:
+    """What was mailed so far.
+
+    Attributes
+    ----------
+    digest : float or None
+        When the last digest was mailed, seconds since 1970, UTC; None before the first mail (which
+        is a digest).
+    items : tuple of MailedItem
+    """
+
+    digest: Time | None = None
+    items: tuple[MailedItem, ...] = ()
+
+
+def is_digest_due(last: float | None, now: float) -> bool:
+    """Tell whether a digest is due: 7 days after the last one, by dates in UTC.
+
+    Dates, not hours, so that a mail that leaves some minutes earlier than a week ago is a digest. A
+    last digest in the future is a clock error and is ignored.
+    """
+    if last is None:
+        return True
+    days = (date.fromisoformat(date_of(now)) - date.fromisoformat(date_of(last))).days
+    return days >= DIGEST_DAYS or days < 0
+
+
+def taken(left: list[MailedItem], item: MailedItem) -> MailedItem | None:
+    """Remove and return the nearest item that is the same finding."""
+    same = [each for each in left if each.is_same(item)]
+    if not same:
+        return None
+    nearest = min(same, key=lambda each: abs(each.first - item.first) + abs(each.last - item.last))
+    left.remove(nearest)
+    return nearest
+
+
+CaseName = tuple[str, str]
+"""Machine and case."""
 FALSE_SHARE = 0.05
 """Share of the changes confirmed in a night's last days that are expected to be false, at most."""
+
+
+def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
+    """Return the case that takes the place of another one, for all that were succeeded."""
+    cases: dict[CaseName, NightlySeries] = {}  # by their longest series
+    for each in series:
+        if each.circumstances and each.circumstances[-1].question:
+            known = cases.get(each.name.place)
+            if known is None or len(known.times) < len(each.times):
+                cases[each.name.place] = each
+    found: dict[CaseName, CaseName] = {}
+    by_question: dict[str, list[NightlySeries]] = {}
+    for case in sorted(cases.values(), key=lambda each: float(each.times[-1])):
+        by_question.setdefault(case.circumstances[-1].question, []).append(case)
+    for alike in by_question.values():
+        while len(alike) > 1:
+            now = alike.pop()
+            before = next((each for each in reversed(alike) if succeeds(now, each)), None)
+            if before is None:
+                continue
+            alike.remove(before)
+            place = now.name.place
+            found |= {name: place for name, to in found.items() if to == before.name.place}
+            found[before.name.place] = place
+            alike.append(joined([before, now], now))
+    return found
+
+
+def succeeds(now: NightlySeries, before: NightlySeries) -> bool:
+    """Tell whether a case takes the place of another one, whose last night is earlier."""
+    days, earlier = (np.floor(each.times / SECONDS_A_DAY) for each in (now, before))
+    if np.isin(days, earlier).any():
+        return False
+    due = next_due(before.times)
+    missed = np.floor(due / SECONDS_A_DAY) <= days[now.times > before.times[-1]][0]
+    if now.circumstances[-1].inputs == before.circumstances[-1].inputs:
+        return bool(missed or np.isinf(due))
+    return bool(missed and now.times[0] > before.times[-1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +242,25 @@ class HistoryState:
         for given in history.series:
             if given.name in series:
                 before = series[given.name]
-                series[given.name] = replace(before, series=merge(before.series, given, now))
+                series[given.name] = replace(before, series=merged(before.series, given, now))
             else:
                 series[given.name] = KeptSeries(series=given)
         later = successors([each.series for each in series.values()])
-        cases = {(name.machine, name.case) for name in series}
+        cases = {name.place for name in series}
         for machine, case in cases:
             if case in (renamed or {}):
                 later[machine, case] = (machine, (renamed or {})[case])
-        for name in [name for name in series if (name.machine, name.case) in later]:
-            machine, case = later[name.machine, name.case]
+        for name in [name for name in series if name.place in later]:
+            machine, case = later[name.place]
             there = replace(name, machine=machine, case=case)
             before = series.pop(name)
             if there in series:
-                series[there] = joined(before, series[there])
+                after = series[there]
+                series[there] = KeptSeries(
+                    series=joined([before.series, after.series], after.series),
+                    verdicts=(*before.verdicts, *after.verdicts),
+                    log=(*before.log, *after.log),
+                )
             else:
                 series[there] = replace(before, series=replace(before.series, name=there))
         failed = [
@@ -241,83 +381,16 @@ def was_confirmed(kept: KeptSeries, found: Detection, change: int) -> bool:
     return before is not None and kept.verdicts[before].confirmed
 
 
-def joined(before: KeptSeries, now: KeptSeries) -> KeptSeries:
-    """Return a series with the nights, the verdicts and the log of the one that it succeeds."""
-    series = joined_nights([before.series, now.series], now.series)
-    order = np.argsort(series.times, kind="stable").tolist()
-    known = series.circumstances
-    return KeptSeries(
-        series=replace(
-            series,
-            times=frozen(series.times[order]),
-            values=frozen(series.values[order]),
-            commits=tuple(series.commits[at] for at in order),
-            commit_parts=tuple(series.commit_parts[at] for at in order),
-            circumstances=tuple(known[at] for at in order) if known else (),
-        ),
-        verdicts=(*before.verdicts, *now.verdicts),
-        log=(*before.log, *now.log),
-    )
-
-
-def merge(kept: NightlySeries, given: NightlySeries, now: float = math.inf) -> NightlySeries:
+def merged(kept: NightlySeries, given: NightlySeries, now: float) -> NightlySeries:
     """Return a series with the nights of files, and those of the state before and after them.
 
     Nights that are dated after ``now`` replace only such nights: a wrong date deletes nothing.
     """
-    old, new = (
-        int(kept.times.searchsorted(now, "right")),
-        int(given.times.searchsorted(now, "right")),
-    )
-    parts = [
-        *around(nights_of(kept, 0, old), nights_of(given, 0, new)),
-        *around(nights_of(kept, old), nights_of(given, new)),
-    ]
-    return joined_nights(parts, given)
-
-
-def joined_nights(parts: Sequence[NightlySeries], given: NightlySeries) -> NightlySeries:
-    """Return a series with the nights of several, in their order."""
-    known = any(part.circumstances for part in parts)
-    return replace(
-        given,
-        times=frozen(np.concatenate([part.times for part in parts])),
-        values=frozen(np.concatenate([part.values for part in parts])),
-        commits=tuple(text for part in parts for text in part.commits),
-        commit_parts=tuple(commits for part in parts for commits in part.commit_parts),
-        spread=None,
-        freedom=None,
-        circumstances=tuple(
-            circumstance
-            for one in parts
-            for circumstance in (one.circumstances or [NOT_KNOWN] * len(one.times))
-            if known
-        ),
-    )
-
-
-def around(kept: NightlySeries, given: NightlySeries) -> list[NightlySeries]:
-    """Return the nights given, between those kept before the first and after the last of them."""
-    if not given.times.size:
-        return [kept]
-    first = int(kept.times.searchsorted(given.times[0]))
-    last = int(kept.times.searchsorted(given.times[-1], "right"))
-    return [nights_of(kept, 0, first), given, nights_of(kept, last)]
-
-
-def nights_of(series: NightlySeries, first: int, stop: int | None = None) -> NightlySeries:
-    """Return some observations of a series."""
-    return replace(
-        series,
-        times=series.times[first:stop],
-        values=series.values[first:stop],
-        commits=series.commits[first:stop],
-        commit_parts=series.commit_parts[first:stop],
-        circumstances=series.circumstances[first:stop],
-    )
-
-
-def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an array as read-only."""
-    array.flags.writeable = False
-    return array
+    parts = []
+    for later in (False, True):
+        old, new = (each.at(np.flatnonzero((each.times > now) == later)) for each in (kept, given))
+        if new.times.size:
+            outside = (old.times < new.times[0]) | (old.times > new.times[-1])
+            old = old.at(np.flatnonzero(outside))
+        parts += [old, new]
+    return joined(parts, given)

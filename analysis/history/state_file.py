@@ -8,20 +8,17 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-
-from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.state import HistoryState, KeptSeries, frozen
-from hindmost.analysis.readers.commits import commits_text
+from hindmost.analysis.history.state import HistoryState, KeptSeries, MailRecord
 from hindmost.analysis.readers.history import (
     Circumstances,
     FailedRun,
     NightlySeries,
     SeriesName,
+    frozen,
 )
+from hindmost.analysis.readers.provenance import commits_text
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
-from hindmost.files import read_text
+from hindmost.files import data_errors, read_text, write_atomically
 from hindmost.models.changepoint import Event
 from hindmost.models.changepoint.revisions import ReportedChange
 from hindmost.parsing import parse_json
@@ -87,13 +84,12 @@ def read_state(path: Path) -> HistoryState:
     """
     if not path.exists():
         return HistoryState()
-    try:
-        text = read_text(path)
-        document = parse_json(text)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise damaged_file(path, error) from error
+    with data_errors(path, "read"):
+        try:
+            text = read_text(path)
+            document = parse_json(text)
+        except ValueError as error:
+            raise damaged_file(path, error) from error
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
     whole, there, found = text.rpartition(SUM)
@@ -163,7 +159,8 @@ def write_state(path: Path, state: HistoryState) -> None:
         circumstances=tuple(known),
     )
     text = json.dumps(to_document(record), allow_nan=False, separators=(",", ":"))[:-1]
-    replace_file(path, f'{text}{SUM}{digest(text)}"}}\n')
+    with data_errors(path, "written"):
+        write_atomically(path, f'{text}{SUM}{digest(text)}"}}\n')
 
 
 def record_of(
@@ -200,8 +197,8 @@ def kept_from(
             name=record.name,
             unit=record.unit,
             smaller_is_better=record.smaller_is_better,
-            times=frozen(np.array(record.times)),
-            values=frozen(np.array(record.values)),
+            times=frozen(record.times),
+            values=frozen(record.values),
             commits=commits,
             commit_parts=parts,
             spread=None,

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.commit_ranges import LocalGit
-from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest, next_due
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.silence import next_due
 from hindmost.analysis.history.state import (
     HistoryState,
     judge_series,
@@ -44,8 +43,6 @@ from hindmost.models.changepoint.detection import (
 
 T = TypeVar("T")
 GATES = ("open", "confirmed", "new")
-GOES_ON_DAYS = 3.0
-"""Days after the newest night up to which another one is expected."""
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
 
@@ -138,7 +135,7 @@ class HistoryStudy:
     def silent_of(self, times: Mapping[T, NDArray[np.float64]]) -> dict[T, float]:
         """Return which of some moments of results and failed runs went silent, and their last."""
         # An old folder is read as it was then; the clock counts where the nights go on.
-        at = self.now if self.now - self.until < GOES_ON_DAYS * SECONDS_A_DAY else self.until
+        at = self.now if self.now - self.until < 3.0 * SECONDS_A_DAY else self.until
         given_up = self.since - SILENT_DAYS * SECONDS_A_DAY
         silent = {}
         for name, found in times.items():
@@ -154,8 +151,7 @@ class HistoryStudy:
         """Return when each case of a machine had a result, or failed after one."""
         times: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
         for each in self.judged:
-            name = each.series.name
-            times.setdefault((name.machine, name.case), []).append(each.series.times)
+            times.setdefault(each.series.name.place, []).append(each.series.times)
         for failure in self.history.failures:
             if (case := (failure.machine, failure.case)) in times:
                 times[case].append(np.array([failure.time]))
@@ -174,11 +170,7 @@ class HistoryStudy:
 
     def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
         """Return the series of a case of a machine."""
-        return [
-            each
-            for each in self.judged
-            if (each.series.name.machine, each.series.name.case) == case
-        ]
+        return [each for each in self.judged if each.series.name.place == case]
 
     def silent(self) -> tuple[JudgedSeries, ...]:
         """Return the series without a result in the last days."""
@@ -228,8 +220,7 @@ class HistoryStudy:
         """Return the worst verdict of every machine and case, as `status` does of all."""
         badges: dict[tuple[str, str], set[str]] = {case: {WARN} for case in self.failed_cases()}
         for each in self.judged:
-            name = each.series.name
-            badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
+            badges.setdefault(each.series.name.place, set()).add(each.status(self.since))
         return {case: worst(found) for case, found in badges.items()}
 
 
@@ -330,11 +321,9 @@ def judge_history(
     return replace(
         study,
         judged=tuple(
-            replace(
-                each, fell_silent=name.machine in machines or (name.machine, name.case) in cases
-            )
+            replace(each, fell_silent=place[0] in machines or place in cases)
             for each in study.judged
-            for name in [each.series.name]
+            for place in [each.series.name.place]
         ),
     )
 

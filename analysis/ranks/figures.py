@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.read import INTERVALS, RanksOfRun, own_share
 from hindmost.analysis.ranks.study import RankReport, report_run
-from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
-from hindmost.analysis.runs.figures.times import (
+from hindmost.analysis.runs.figures.distributions import (
     first_ranks,
     in_order,
     names_of,
     stacked,
 )
+from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted

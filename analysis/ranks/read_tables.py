@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.format import RankColumns
-from hindmost.analysis.readers.formats.tau import TAU, tau_files
-from hindmost.analysis.readers.read import required_format
-from hindmost.analysis.readers.registry import RANK_FORMATS
-from hindmost.analysis.readers.units import IN_SECONDS
+from hindmost.analysis.readers.formats.profiles import TAU, tau_files
+from hindmost.analysis.readers.read import RANK_FORMATS, required_format
+from hindmost.analysis.readers.text_files import IN_SECONDS
 from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.vectors import RankMetrics
 

@@ -15,11 +15,11 @@ from hindmost.analysis.ranks.read import RanksOfRun, analyse_profiles, analyse_r
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.check_bodies import MAX_NAMED
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.runs.run_facts import unequal_work
-from hindmost.analysis.runs.straggler import StragglerVerdict, subject, verdict_of
+from hindmost.analysis.runs.straggler import OF_COSTS, StragglerVerdict, subject, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.table import MAX_LISTED
@@ -316,6 +316,7 @@ def report_run(run: Run) -> RankReport:
     found = analyse_profiles(run) if run.reduced else analyse_ranks(run)
     clustering = cluster_by_silhouette(found.metrics.normalised())
     stretches = stretches_of(run)
+    run.results[OF_COSTS] = found.costs
     verdict = verdict_of(run)
     extrema = extrema_of_run(found, clustering)
     return RankReport(

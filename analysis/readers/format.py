@@ -1,21 +1,85 @@
-"""Formats: the declaration of a format, and the input and output of its reader."""
+"""Formats: their declaration, the input and output of their readers, and nightly ones as layouts.
+
+A `Layout` says where in a record of nightly results everything stands. A file is a sequence of
+records, one for each result of a case; what a file says once is in all of them. A record is nested,
+as JSON; ``session/host`` is ``host`` in ``session``. Time, machine and case may stand in one of
+several places, of which the first that is there counts. Without a time, the file is dated by its
+name (see `provenance.dated`), without a machine its folder names that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.history import NOT_KNOWN, Circumstances, FailedRun
+from hindmost.analysis.readers.provenance import dated, seconds_since_1970
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import StandardError
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
+from hindmost.parsing import LARGEST
 from hindmost.text import choose
+
+OF_A_MEDIAN = math.sqrt(math.pi / 2)
+"""Standard error of the median over that of the mean, of many normal values."""
+OF_FEW = (1.0, 1.0, 1.16018, 1.09216, 1.19757, 1.13511, 1.21372, 1.15995, 1.22267, 1.17615)
+"""The same of 1 to 10 values: the variance of the middle of normal values (David and Nagaraja,
+Order Statistics, 2003, section 3.2), times their number."""
+NORMAL_QUARTILES = 1.3489795003921634
+"""Between the quartiles of a normal law of standard deviation 1."""
+
+OF_QUARTILES = 0.37
+"""Efficiency of the standard deviation from quartiles relative to that of the sample."""
+
+
+class StandardError(NamedTuple):
+    """The uncertainty of a value from repetitions.
+
+    Attributes
+    ----------
+    error : float
+        Standard error, in the unit of the value; NaN if unknown.
+    freedom : float
+        Degrees of freedom of that error; infinite if it is known well or not stated.
+    """
+
+    error: float
+    freedom: float = math.inf
+
+
+def error_of_median(deviation: float, count: float) -> float:
+    """Return the standard error of the median of ``count`` normal values; NaN of one value."""
+    if not count > 1.0:
+        return math.nan
+    factor = OF_FEW[int(count) - 1] if count <= len(OF_FEW) else OF_A_MEDIAN
+    return factor * deviation / math.sqrt(count)
+
+
+def summarise(values: Sequence[Any]) -> tuple[Any, StandardError | None]:
+    """Return the median of repetitions and its spread, as of normal values.
+
+    The median, because one disturbed repetition should not make the night look slow. Of
+    repetitions of which one is no measurement that one, without a spread: the gathering says why.
+    """
+    bad = [
+        value
+        for value in values
+        if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value < LARGEST)
+    ]
+    if bad or not values:
+        return next(iter(bad), None), None
+    each = np.asarray(values, np.float64)
+    if len(each) < 2:
+        return float(each[0]), StandardError(math.nan)
+    error = error_of_median(float(each.std(ddof=1)), len(each))
+    return float(np.median(each)), StandardError(error, len(each) - 1.0)
+
 
 OVER_RANKS: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "mean": lambda values: float(values.mean()),
@@ -166,7 +230,7 @@ class HistoryFormat(Format):
     ----------
     read : callable
         Returns all results in a file, given the machine that the name of its folder gives (see
-        `path_names`; may be empty), and remarks on omissions.
+        `provenance`; may be empty), and remarks on omissions.
     """
 
     read: Callable[[Path, str, Remarks], Iterable[HistoryEntry]]
@@ -207,3 +271,151 @@ class RankFormat(Format):
     """
 
     read: Callable[[Path], RankColumns]
+
+
+Record = Mapping[str, Any]
+UNREADABLE = "results that cannot be read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A value of a case.
+
+    Attributes
+    ----------
+    timer : str
+    values : sequence
+        Repetitions, as they stand in the file; their median counts.
+    unit : str
+    smaller_is_better : bool or None
+        None: unit and name decide.
+    error : StandardError or None
+        Of a value without its repetitions, if the file says it.
+    """
+
+    timer: str
+    values: Sequence[Any]
+    unit: str
+    smaller_is_better: bool | None = None
+    error: StandardError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where the parts of a result stand.
+
+    Attributes
+    ----------
+    name, looks_like, recognises
+        See `Format`.
+    records : callable
+        Yields the records of a file, each with its place for messages.
+    case : tuple of str
+        Places of the case.
+    values : callable
+        Returns the values of a record.
+    time, machine : tuple of str
+        Places of the time and the machine; none if the format has none.
+    failure : callable
+        Returns why the run of a record failed; empty if it did not. A run without a value failed,
+        too.
+    parameters : tuple of str
+        Places of what belongs to the name of the case, if a record has it.
+    software, hardware, commits : mapping
+        Name to place.
+    """
+
+    name: str
+    looks_like: str
+    recognises: Callable[[Path, bytes], bool]
+    records: Callable[[Path, Remarks], Iterable[tuple[str, Record]]]
+    case: tuple[str, ...]
+    values: Callable[[Record], Iterable[Value]]
+    time: tuple[str, ...] = ()
+    machine: tuple[str, ...] = ()
+    failure: Callable[[Record], str] = lambda record: ""
+    parameters: tuple[str, ...] = ()
+    software: Mapping[str, str] | None = None
+    hardware: Mapping[str, str] | None = None
+    commits: Mapping[str, str] | None = None
+
+    @property
+    def format(self) -> HistoryFormat:
+        """The format."""
+        return HistoryFormat(
+            name=self.name,
+            looks_like=self.looks_like,
+            recognises=self.recognises,
+            read=self.read,
+        )
+
+    def read(self, path: Path, machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+        """Yield the results of a file."""
+        by_name: float | None = None
+        for where, record in self.records(path, remarks):
+            with remarks.leaving_out(UNREADABLE, "result"):
+                if not isinstance(record, Mapping):
+                    raise DataError(f"{where} is {str(record)[:40]!r}, and no record of a result.")
+                stated = first(record, self.time)
+                if stated is None:
+                    by_name = by_name or dated(path, remarks)
+                    time = by_name
+                else:
+                    time = seconds_since_1970(stated, where)
+                session = Session(
+                    machine=str(first(record, self.machine) or machine),
+                    time=time,
+                    file=where,
+                    commits=texts(record, self.commits),
+                    circumstances=self.circumstances(record),
+                )
+                yield self.entry(record, session)
+
+    def circumstances(self, record: Record) -> Circumstances:
+        """Return what else a record says."""
+        software, hardware = texts(record, self.software), texts(record, self.hardware)
+        if not software and not hardware:
+            return NOT_KNOWN
+        return Circumstances(software=software, machine=hardware)
+
+    def entry(self, record: Record, session: Session) -> HistoryEntry:
+        """Return the result of a record, or that its run failed."""
+        case = str(first(record, self.case) or "").strip()
+        if not case:
+            raise DataError(f"{session.file} names no case ({' or '.join(self.case)}).")
+        parameters = [text for place in self.parameters if (text := first(record, (place,)))]
+        case += "".join(f" [{text}]" for text in parameters)
+        why = self.failure(record)
+        values = [] if why else [each for each in self.values(record) if each.values]
+        if not values:
+            return session.failed(case, why or "no values")
+        summaries = {value.timer: summarise(value.values) for value in values}
+        errors = {value.timer: value.error or summaries[value.timer][1] for value in values}
+        return session.result(
+            case,
+            {timer: value for timer, (value, _) in summaries.items()},
+            units={value.timer: value.unit for value in values},
+            errors={timer: error for timer, error in errors.items() if error is not None},
+            smaller_is_better={
+                value.timer: value.smaller_is_better
+                for value in values
+                if value.smaller_is_better is not None
+            },
+        )
+
+
+def first(record: Record, places: Sequence[str]) -> Any:
+    """Return what stands in the first of some places that a record has; None without."""
+    for place in places:
+        value: Any = record
+        for key in place.split("/"):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def texts(record: Record, places: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the texts in some places, by name, without those that are missing."""
+    values = {name: first(record, (place,)) for name, place in (places or {}).items()}
+    return {name: str(value) for name, value in values.items() if value is not None}

@@ -5,28 +5,25 @@ from __future__ import annotations
 import fnmatch
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hindmost.analysis.readers.commits import commits_text
-from hindmost.analysis.readers.decimal_marks import as_fraction
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry
+from hindmost.analysis.readers.format import CaseResult, HistoryEntry, Session, StandardError
 from hindmost.analysis.readers.history import (
     NOT_KNOWN,
-    Circumstances,
     FailedRun,
     History,
     NightlySeries,
     SeriesName,
+    frozen,
 )
+from hindmost.analysis.readers.provenance import commits_text
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import StandardError
+from hindmost.analysis.readers.text_files import as_fraction, plain_unit, smaller_is_better
 from hindmost.analysis.readers.timers import find_parents, is_label
-from hindmost.analysis.readers.units import plain_unit, smaller_is_better
 from hindmost.errors import DataError, UsageError
 from hindmost.parsing import LARGEST, shown
 from hindmost.text import by_number, choose, counted
@@ -34,16 +31,6 @@ from hindmost.text import by_number, choose, counted
 UNKNOWN = StandardError(math.nan)
 Key = tuple[str, str, str]
 """Machine, case and timer."""
-FEW_COMMAS = 5
-"""Values of a series with a comma before three digits that show it to be decimal: thousands would
-be above 1000 every night."""
-
-
-class _Commits(NamedTuple):
-    """The measured software, one object for all timers of a run."""
-
-    text: str
-    parts: Mapping[str, str]
 
 
 class _Observation(NamedTuple):
@@ -52,17 +39,16 @@ class _Observation(NamedTuple):
     time: float
     number: int
     value: float
-    commits: _Commits
+    commits: str
     spread: float
     freedom: float
     unit: str
-    file: str
     work: str
     is_either: bool
     """Whether the comma in its text may be decimal, as it is read here, or of thousands."""
     has_unit: bool
     """Whether the file states its unit."""
-    circumstances: Circumstances
+    session: Session
 
 
 class HistoryGathering:
@@ -92,7 +78,7 @@ class HistoryGathering:
 
     def _add(self, run: CaseResult) -> None:
         session = run.session
-        commits = _Commits(commits_text(session.commits), dict(session.commits))
+        commits = commits_text(session.commits)
         self._stated_parents.update(run.parents)
         self._number += 1
         not_finite = []
@@ -121,11 +107,10 @@ class HistoryGathering:
                 spread,
                 error.freedom,
                 unit,
-                session.file,
                 run.work.get(timer, ""),
                 fraction is not None,
                 bool(run.units.get(timer)),
-                session.circumstances,
+                session,
             )
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{session.file}: {run.case}, {timer}")
@@ -217,7 +202,7 @@ class HistoryGathering:
                 for each in found:
                     self.remarks.add(
                         "values whose unit differs from the rest of their series",
-                        f"{each.file}: {name} has the unit '{unit}', elsewhere '{usual}'; "
+                        f"{each.session.file}: {name} has the unit '{unit}', elsewhere '{usual}'; "
                         "left out.",
                     )
 
@@ -230,7 +215,7 @@ class HistoryGathering:
         if not either:
             return observations
         where = f"{name}: {counted(len(either), 'value')} as '{either[0].value:.3f}' of "
-        where = f"{where}{either[0].file}, written with a comma for the point,"
+        where = f"{where}{either[0].session.file}, written with a comma for the point,"
         sort = "commas that may be decimal or of thousands"
         if plain:
             level = float(np.median(plain))
@@ -245,7 +230,7 @@ class HistoryGathering:
                 ]
             self.remarks.add(sort, f"{where} taken as fractions, near the other nights.")
             return observations
-        if len(either) >= FEW_COMMAS:
+        if len(either) >= 5:
             self.remarks.add(sort, f"{where} taken as fractions: thousands would always be whole.")
             return observations
         self.remarks.add(sort, f"{where} may be fractions or thousands; left out.")
@@ -262,38 +247,38 @@ class HistoryGathering:
         """Make a series, and count repeated observations by the files of both; None without any."""
         first: dict[tuple[float, float, str], _Observation] = {}
         for each in self._with_one_comma(name, observations):
-            there = first.setdefault((each.time, each.value, each.commits.text), each)
+            there = first.setdefault((each.time, each.value, each.commits), each)
             if there is not each:
-                again[each.file, there.file] += 1
+                again[each.session.file, there.session.file] += 1
         kept = list(first.values())
         if not kept:
             return None
-        times = _frozen([each.time for each in kept])
-        values = _frozen([each.value for each in kept])
+        times = frozen([each.time for each in kept])
+        values = frozen([each.value for each in kept])
         stated = any(each.has_unit for each in kept)
         if not stated and is_label(key[2], values, times):
             self.remarks.add(
                 "numbers that name their runs",
-                f"{kept[0].file}: {name} is the number or the moment of a run, not a measurement; "
-                "left out.",
+                f"{kept[0].session.file}: {name} is the number or the moment of a run, not a "
+                "measurement; left out.",
             )
             return None
-        spread = _frozen([each.spread for each in kept])
+        spread = frozen([each.spread for each in kept])
         known = np.isfinite(spread)
-        freedom = _frozen([each.freedom for each in kept])
+        freedom = frozen([each.freedom for each in kept])
         return NightlySeries(
             name=name,
             unit=unit,
             smaller_is_better=self._smaller_is_better.get(key, smaller_is_better(key[2], unit)),
             times=times,
             values=values,
-            commits=tuple(each.commits.text for each in kept),
-            commit_parts=tuple(each.commits.parts for each in kept),
+            commits=tuple(each.commits for each in kept),
+            commit_parts=tuple(each.session.commits for each in kept),
             spread=spread if known.any() else None,
             freedom=freedom if np.isfinite(freedom[known]).any() else None,
             work=frozenset(each.work for each in kept if each.work),
-            circumstances=tuple(each.circumstances for each in kept)
-            if any(each.circumstances is not NOT_KNOWN for each in kept)
+            circumstances=tuple(each.session.circumstances for each in kept)
+            if any(each.session.circumstances is not NOT_KNOWN for each in kept)
             else (),
         )
 
@@ -333,12 +318,6 @@ def select(
             failures = tuple(run for run in of_runs if getattr(run, word) in chosen)
     parents = find_parents({each.name.timer for each in series}, history.parents)
     return replace(history, series=series, failures=failures, parents=parents)
-
-
-def _frozen(numbers: list[float]) -> NDArray[np.float64]:
-    array = np.array(numbers, np.float64)
-    array.flags.writeable = False
-    return array
 
 
 def _choose(names: list[str], word: str, wanted: str, source: str) -> set[str]:

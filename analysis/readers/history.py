@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FIRST_TIME, LAST_TIME = -62135596800.0, 253402300799.0
 """Seconds since 1970 of the first and the last day that a date can be written for."""
@@ -33,9 +34,19 @@ class SeriesName:
     case: str
     timer: str
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Machine and case."""
+        return self.machine, self.case
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """All three."""
+        return self.machine, self.case, self.timer
+
     def __str__(self) -> str:
         """Write the name for a person."""
-        return ", ".join(part for part in (self.machine, self.case, self.timer) if part)
+        return ", ".join(filter(None, self.parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +150,59 @@ class NightlySeries:
     freedom: NDArray[np.float64] | None = None
     work: frozenset[str] = frozenset()
     circumstances: tuple[Circumstances, ...] = ()
+
+    def at(self, places: NDArray[np.intp]) -> NightlySeries:
+        """Return the observations at some places, in their order."""
+        return replace(
+            self,
+            times=frozen(self.times[places]),
+            values=frozen(self.values[places]),
+            commits=tuple(self.commits[at] for at in places),
+            commit_parts=tuple(self.commit_parts[at] for at in places),
+            spread=None if self.spread is None else frozen(self.spread[places]),
+            freedom=None if self.freedom is None else frozen(self.freedom[places]),
+            circumstances=tuple(self.circumstances[at] for at in places if self.circumstances),
+        )
+
+
+def joined(parts: Sequence[NightlySeries], named: NightlySeries) -> NightlySeries:
+    """Return the observations of several series, in the order of time, as those of another."""
+
+    def known(columns: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+        if all(column is None for column in columns):
+            return None
+        filled = [
+            np.full(part.times.size, math.nan) if column is None else column
+            for part, column in zip(parts, columns, strict=True)
+        ]
+        return np.asarray(np.concatenate(filled))
+
+    is_known = any(part.circumstances for part in parts)
+    times = np.concatenate([part.times for part in parts])
+    whole = replace(
+        named,
+        times=times,
+        values=np.concatenate([part.values for part in parts]),
+        commits=tuple(text for part in parts for text in part.commits),
+        commit_parts=tuple(commits for part in parts for commits in part.commit_parts),
+        spread=known([part.spread for part in parts]),
+        freedom=known([part.freedom for part in parts]),
+        work=frozenset().union(*(part.work for part in parts)),
+        circumstances=tuple(
+            circumstance
+            for part in parts
+            for circumstance in (part.circumstances or [NOT_KNOWN] * len(part.times))
+            if is_known
+        ),
+    )
+    return whole.at(np.argsort(times, kind="stable"))
+
+
+def frozen(numbers: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers as a read-only array."""
+    array = np.array(numbers, np.float64)
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """Experiments and histories, read from files of known formats and from folders of them.
 
-Formats are recognised by contents. A file that is named is read or refused. In a folder, hidden
-files are passed over, and so is what hindmost itself writes next to results; a remark lists other
-files that have no known format.
+All formats stand here by their kind of data, in the order in which they are tried. They are
+recognised by contents. A file that is named is read or refused. In a folder, hidden files are
+passed over, and so is what hindmost itself writes next to results; a remark lists other files that
+have no known format.
 """
 
 from __future__ import annotations
@@ -12,18 +13,65 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFormat
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.experiment import Experiment, ExperimentGathering
+from hindmost.analysis.readers.format import (
+    ExperimentFormat,
+    ExperimentRequest,
+    Format,
+    HistoryFormat,
+    RankFormat,
+)
+from hindmost.analysis.readers.formats import (
+    benchmark_tools,
+    csv_tables,
+    extrap,
+    network_benchmarks,
+    petsc_log,
+    profiles,
+    run_experiment,
+    run_history,
+    site_benchmarks,
+    test_results,
+)
 from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
-from hindmost.analysis.readers.path_names import machine_of
-from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
+from hindmost.analysis.readers.provenance import machine_of
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
 from hindmost.text import by_number, first_of
+
+BUILT_IN: tuple[Format, ...] = (
+    *run_experiment.FORMATS,
+    *run_history.FORMATS,
+    *profiles.FORMATS,
+    *extrap.FORMATS,
+    *benchmark_tools.FORMATS,
+    *petsc_log.FORMATS,
+    *network_benchmarks.FORMATS,
+    *site_benchmarks.FORMATS,
+    *test_results.FORMATS,
+    *csv_tables.FORMATS,
+)
+
+
+F = TypeVar("F", bound=Format)
+
+
+def of_kind(kind: type[F]) -> Registry[F]:
+    """Return the formats of a kind; an entry point of the group may be of any."""
+    members = (each for each in BUILT_IN if isinstance(each, kind))
+    return Registry("format", members, group="hindmost.readers", kind=kind, shared=Format)
+
+
+EXPERIMENT_FORMATS = of_kind(ExperimentFormat)
+"""Formats with measurements over parameters."""
+HISTORY_FORMATS = of_kind(HistoryFormat)
+"""Formats with nightly results."""
+RANK_FORMATS = of_kind(RankFormat)
+"""Formats with metrics per rank."""
+
 
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
@@ -33,8 +81,6 @@ PAGES = (".html", ".htm")
 """No page contains results, neither ours nor another's."""
 FIGURES = (".png", ".pdf", ".svg")
 """Next to a figure is a CSV file of its name, with the numbers that were plotted."""
-
-F = TypeVar("F", bound=Format)
 
 
 def find_files(

@@ -34,8 +34,6 @@ _NAMING = frozenset(
 _COUNTING = frozenset(["build", "job", "run", "pipeline", "workflow", "number", "no", "nr", "pr"])
 """The same, where the values show that they count."""
 _UNITS_OF_TIME = (1.0, 1e-3, 1e-6, 1e-9)
-NEAR_S = 2 * 86400.0
-"""Seconds between a moment of a run and its date, at most."""
 
 
 def is_label(timer: str, values: NDArray[np.float64], times: NDArray[np.float64]) -> bool:
@@ -51,7 +49,7 @@ def is_label(timer: str, values: NDArray[np.float64], times: NDArray[np.float64]
     times : float64 array, shape (observation,), seconds since 1970
         Ascending.
     """
-    if any(bool((np.abs(values * unit - times) < NEAR_S).all()) for unit in _UNITS_OF_TIME):
+    if any(bool((np.abs(values * unit - times) < (2 * 86400.0)).all()) for unit in _UNITS_OF_TIME):
         return True
     if not (values == np.floor(values)).all():
         return False

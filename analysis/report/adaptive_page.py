@@ -7,18 +7,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
+from hindmost.analysis.adaptive.study import (
+    AdaptiveStudy,
+    Replays,
+    checkpoint_table,
+    load_text,
+    onset_table,
+    raw_table,
+)
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.runs.configuration import Group
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
 from hindmost.analysis.runs.first_screen import doubted
-from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.summary import load_around
 from hindmost.analysis.show.facts import Certainty, Link, Stated
 from hindmost.analysis.show.html_charts import live_chart
@@ -58,14 +64,14 @@ def adaptive_parts(
     parts: list[Part] = [
         Heading("Adaptive runs: how well their cycles were predicted"),
         Paragraph(INTRODUCTION),
-        tables.raw_table(study.errors),
+        raw_table(study.errors),
         *caution_parts(findings, OF_CYCLES),
         *(() if alone else side_by_side(study, machine, numbers)),
     ]
     if study.onsets:
         parts += [
             Heading("How soon a neighbour was detected"),
-            tables.onset_table(study.onsets),
+            onset_table(study.onsets),
         ]
     for place, each in enumerate(study.errors):
         parts += group_parts(place, each, machine, numbers)
@@ -102,7 +108,7 @@ def group_parts(
         Heading(group.title, anchor=cycles_anchor(place), short=group.label),
         Paragraph(
             f"{counted(len(group.runs), 'replay')}; load "
-            f"{tables.load_text(group.load)}. Drawn from {run.run.path.name}."
+            f"{load_text(group.load)}. Drawn from {run.run.path.name}."
         ),
     ]
     parts += [*verdict_parts(run), *written_parts(run)]
@@ -110,7 +116,7 @@ def group_parts(
     for name in names:
         parts += figure_parts(name, run, machine, numbers)
         if name == "checkpoints":
-            parts.append(tables.checkpoint_table(group.checkpoints))
+            parts.append(checkpoint_table(group.checkpoints))
     return parts
 
 
@@ -174,7 +180,7 @@ def figure_parts(
 
 def with_load(figure: RunFigure, run: AdaptiveRun) -> RunFigure:
     """Return a figure whose caption gives the load of the machine."""
-    said = tables.load_text(load_around(run.run))
+    said = load_text(load_around(run.run))
     return replace(figure, caption=f"{figure.caption} Load: {said}.")
 
 

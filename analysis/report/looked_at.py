@@ -13,9 +13,9 @@ from hindmost.analysis.runs.check_bodies import MIN_BODIES, read_body_times
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.runs.first_screen import AnyFact
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.run_facts import OF_TIMES, facts_of
 from hindmost.analysis.runs.straggler import pooled, verdict_of
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.show.facts import Certainty, Fact, Link, RepeatedCulprit, Stated
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies, Remedy

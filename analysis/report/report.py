@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from hindmost.analysis.adaptive.study import study_runs
-from hindmost.analysis.fits.study import FittedGroup
-from hindmost.analysis.fits.tables import (
+from hindmost.analysis.fits.study import (
     LEGEND,
+    FittedGroup,
     assumption_lines,
     contradictions,
     laws_table,
@@ -38,14 +38,19 @@ from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import (
     counted_efficiencies,
     efficiencies_of,
     is_kept,
 )
-from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_charts, scaling_parts
+from hindmost.analysis.runs.efficiency.scaling import (
+    efficiencies_over_ranks,
+    run_parts,
+    scaling_charts,
+    scaling_parts,
+)
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.one_run import for_charts
@@ -58,7 +63,6 @@ from hindmost.analysis.runs.finding import (
     caution_parts,
 )
 from hindmost.analysis.runs.first_screen import data_parts
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.run_facts import facts_of

@@ -7,8 +7,7 @@ from functools import partial
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import RunFigure
-from hindmost.analysis.runs.figures.sampled import make_flame, make_threads
-from hindmost.analysis.runs.figures.time_left import make_time_left
+from hindmost.analysis.runs.figures.sampled import make_flame, make_threads, make_time_left
 
 RUN_FIGURES = (
     RunFigure(

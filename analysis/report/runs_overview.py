@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.history.headline import scope
-from hindmost.analysis.history.page.overview import (
+from hindmost.analysis.history.page.data import (
     history_conclusions,
     history_sentences,
     judge_nights,

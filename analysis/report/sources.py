@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, newest
-from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, is_ours, read_history, recognise
-from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
+from hindmost.analysis.readers.read import (
+    DEPTH_OF_HISTORY,
+    EXPERIMENT_FORMATS,
+    HISTORY_FORMATS,
+    is_ours,
+    read_history,
+    recognise,
+)
 from hindmost.errors import DataError, NotARunFileError, UsageError
 from hindmost.text import by_number, either
 

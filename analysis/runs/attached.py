@@ -3,15 +3,22 @@
 How many solves or iterations there were and where their time went, what costs it (`run_facts`), and
 what to do next. Each sentence follows from numbers of the run file; where they do not allow it, the
 sentence says so. What a change would save is told by ``whatif``.
+
+Attached programs: all runs of one execution, with their sentences below one title.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.runs.configuration import group_runs, is_attached
 from hindmost.analysis.runs.efficiency.of_run import where_time_goes
 from hindmost.analysis.runs.efficiency.withheld import (
     UNKNOWN,
@@ -19,20 +26,31 @@ from hindmost.analysis.runs.efficiency.withheld import (
     unclassified_calls,
     why_withheld,
 )
-from hindmost.analysis.runs.finding import DISTURBED, MAX_SHOWN, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.straggler import StragglerVerdict
-from hindmost.analysis.runs.stretches import Stretch
-from hindmost.analysis.runs.summary import efficiency_of
-from hindmost.analysis.show.facts import Fact
+from hindmost.analysis.runs.finding import (
+    DISTURBED,
+    MAX_SHOWN,
+    WORTH_SAYING,
+    Finding,
+    Topic,
+    of_file,
+)
+from hindmost.analysis.runs.run_facts import facts_of
+from hindmost.analysis.runs.straggler import StragglerVerdict, pooled, verdict_of
+from hindmost.analysis.runs.stretches import Stretch, stretches_of
+from hindmost.analysis.runs.summary import efficiency_of, when
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
+from hindmost.analysis.show.facts import Fact, RepeatedCulprit
 from hindmost.analysis.show.phrases import (
     CALLS,
     OTHERS,
     FactEntry,
     Sentence,
     factor,
+    folded,
     sentences,
+    within,
 )
-from hindmost.analysis.show.table import LEADING, MAX_LISTED
+from hindmost.analysis.show.table import LEADING, MAX_LISTED, WIDTH
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.time_left import time_use_of
 from hindmost.models.inference import MATTERS
@@ -398,3 +416,116 @@ def largest(shares: dict[str, float]) -> list[str]:
     """Write the shares that are worth saying, the largest first."""
     order = sorted(shares, key=lambda name: (shares[name], name), reverse=True)
     return [f"{percent(shares[name], 0)} {name}" for name in order if shares[name] >= WORTH_SAYING]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedProgram:
+    """One execution of an attached program, with all of its runs.
+
+    Attributes
+    ----------
+    name : str
+    runs : tuple of AttachedRun
+        The longest first.
+    """
+
+    name: str
+    runs: tuple[AttachedRun, ...]
+
+    def lines(
+        self,
+        below: Mapping[Path, Sequence[str]] = MappingProxyType({}),
+        remark: str = "",
+        room: float = math.inf,
+    ) -> list[str]:
+        """Return the title and the sentences.
+
+        Parameters
+        ----------
+        below : mapping of Path to sequence of str
+            What else is said of each run, below its sentences.
+        remark : str
+            In what it differs from others, if the command is too long to show it.
+        room : float
+            Lines of each run, of which the most important sentences are taken.
+        """
+        first = self.runs[0]
+        attached, header = first.attached, first.run.header
+        command = " ".join(attached.get("program", [])) or self.name
+        if len(command) > WIDTH // 2:  # so that the title stays on one line
+            command = f"{command[: WIDTH // 2 - 3]}..." + (f" ({remark})" if remark else "")
+        ranks = int(attached.get("of_ranks") or header.ranks)
+        began = min(run.run.header.t0_utc for run in self.runs)
+        lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
+        if attached.get("finished") is False or attached.get("aborted") is not None:
+            how = "" if attached.get("aborted") is None else f" (MPI_Abort {attached['aborted']})"
+            lines.append(
+                f"  The program did not end by MPI_Finalize{how}; this is what it recorded before."
+            )
+        if len(self.runs) > 1:
+            total = sum(run.solves for run in self.runs)
+            of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
+            what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
+            lines.append(f"  {what}. The longest first:")
+        lines = folded(lines)
+        for each in self.runs[:LEADING]:
+            if len(self.runs) > 1:
+                lines += folded([f"  {each.run.path.name}:"])
+            more = folded([line.strip() for line in below.get(each.run.path, ())], indent="  ")
+            left = room - len(more) - (len(lines) if each is first else 0)
+            lines += [*within(left, each.paragraphs(), indent="  "), *more]
+        if len(self.runs) > LEADING:
+            lines.append(f"  {counted(len(self.runs) - LEADING, 'file')} more, of less time.")
+        skipped = attached.get("solves_skipped", 0)
+        if skipped:
+            words = (
+                f"{counted(skipped, 'further solve')} of the program, on all ranks together, not "
+                "recorded, as --only, --every or --most asked."
+            )
+            lines += folded([words], indent="  ")
+        return lines
+
+
+def attached_programs(
+    runs: Iterable[Run], findings: Sequence[Finding] = ()
+) -> list[AttachedProgram]:
+    """Return the attached programs among runs, in the order in which they come."""
+    programs: dict[tuple[Path, str, str], list[AttachedRun]] = {}
+    for run in runs:
+        if is_attached(run) and run.bodies:
+            said = run.header.spec["attached"]
+            name = str(said.get("name") or run.header.workload)
+            key = (run.path.parent, name, str(said.get("execution", "")))
+            large = run.bodies * run.columns > MAX_IN_MEMORY
+            stretches = () if large else stretches_of(run)
+            own = tuple(of_file(findings, run.path))
+            found = AttachedRun(
+                run=run,
+                attached=said,
+                verdict=None if large else verdict_of(run),
+                stretches=stretches,
+                findings=own,
+                facts=facts_of(run, own),
+            )
+            programs.setdefault(key, []).append(found)
+    return [
+        AttachedProgram(
+            name=name,
+            runs=tuple(
+                replace(each, alone=len(found) == 1)  # the loops of a run are those of others
+                for each in sorted(found, key=lambda each: -each.run.solve_time_s)
+            ),
+        )
+        for (_, name, _), found in programs.items()
+    ]
+
+
+def repeated_culprits(programs: Iterable[AttachedProgram]) -> list[RepeatedCulprit]:
+    """Return in how many repeats of a configuration which rank takes longest."""
+    runs = [run for program in programs for run in program.runs]
+    verdicts = {run.run: run.verdict for run in runs if run.verdict is not None}
+    return [
+        one
+        for group in group_runs(verdicts)
+        for one in pooled([verdicts[run] for run in group.runs])
+    ]

@@ -25,6 +25,8 @@ from hindmost.analysis.runs.check_bodies import (
     read_work_course,
 )
 from hindmost.analysis.runs.configuration import (
+    Group,
+    group_runs,
     injected_noise,
     is_attached,
 )
@@ -44,11 +46,10 @@ from hindmost.analysis.runs.finding import (
     Topic,
     run_files_in,
 )
-from hindmost.analysis.runs.groups import Group, group_runs
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.read import why_twice
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.summary import BALANCED_S
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending

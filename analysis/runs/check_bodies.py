@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import SPOILS, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
-from hindmost.analysis.runs.tallies import Block, Wanted, tallied
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY, Block, Wanted, tallied
 from hindmost.analysis.show.phrases import longer_words
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run

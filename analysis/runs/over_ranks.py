@@ -43,8 +43,6 @@ ALIKE = 0.1
 """Share by which sizes of one problem per rank differ: meshes have whole numbers of cells."""
 DIMENSIONS = (1, 2, 3)
 """Powers of an argument to which the size of a problem may be proportional."""
-MAX_NUMBERS = 10
-"""Numbers among which a process grid is searched for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +293,7 @@ def grid_among(columns: Sequence[Sequence[float]], ranks: Sequence[float]) -> tu
     """Return the places of numbers whose product is the number of ranks in every run."""
     if len(set(ranks)) < 2:
         return ()
-    places = range(min(len(columns), MAX_NUMBERS))
+    places = range(min(len(columns), 10))
     for count in range(1, len(places) + 1):
         for some in itertools.combinations(places, count):
             if all(

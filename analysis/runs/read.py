@@ -1,17 +1,30 @@
-"""Finding and opening run files, and the reasons why noise models cannot be fitted to some."""
+"""Finding and opening run files, and the reasons why noise models cannot be fitted to some.
+
+Results of runs that are kept under the checksum of the run and of the source.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import msgspec
 
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.remedies import Need, remedy
+from hindmost.cache import keep, read_kept, source_checksum
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
-from hindmost.output import warn
+from hindmost.output import plain, warn
 from hindmost.printable import shell_word
+from hindmost.records import hints
 from hindmost.text import by_number, counted
 
 
@@ -157,3 +170,60 @@ def title_of(run: Run) -> str:
     about = f"{header.solver} on {header.workload}, {counted(header.ranks, 'rank')}"
     about += ", simulated" if header.origin == "simulated" else ""
     return f"{about}, injected noise {noise}" if noise else about
+
+
+Result = TypeVar("Result")
+
+
+def once_a_run(find: Callable[[Run], Result]) -> Callable[[Run], Result]:
+    """Let a function find something of a run once, while that is open."""
+    known: WeakKeyDictionary[Run, Result] = WeakKeyDictionary()
+
+    @wraps(find)
+    def of_run(run: Run) -> Result:
+        if run not in known:
+            known[run] = find(run)
+        return known[run]
+
+    return of_run
+
+
+def cached(
+    run: Run, what: str, asked: dict[str, Any], kind: type[Result], compute: Callable[[], Result]
+) -> Result:
+    """Return a kept result, or compute and keep it.
+
+    Parameters
+    ----------
+    what : str
+        A word for the kind of result.
+    asked : dict
+        Everything that the result depends on besides the run.
+    kind : type
+        A dataclass, whose fields are kept, but for the run and what was found about it.
+    compute : callable
+        Gives the result.
+    """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    kept = [name for name in names if name not in ("run", "findings")]
+    found = read_kept(what, *made_of(run, asked))
+    if found is not None:
+        with suppress(msgspec.MsgspecError, KeyError, TypeError):
+            values = msgspec.msgpack.decode(found)
+            types = hints(cast(Any, kind))
+            parts = {name: msgspec.convert(values[name], types[name]) for name in kept}
+            return kind(**parts, **({"run": run} if "run" in names else {}))
+    result = compute()
+    values = {name: getattr(result, name) for name in kept}
+    keep(msgspec.msgpack.encode(values, enc_hook=plain), what, *made_of(run, asked))
+    return result
+
+
+def is_cached(run: Run, what: str, asked: dict[str, Any]) -> bool:
+    """Tell whether a result is kept."""
+    return read_kept(what, *made_of(run, asked)) is not None
+
+
+def made_of(run: Run, asked: dict[str, Any]) -> tuple[str, str, str]:
+    """Return everything that a result depends on."""
+    return run.checksum, json.dumps(asked, sort_keys=True), source_checksum()

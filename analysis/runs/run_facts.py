@@ -19,10 +19,16 @@ from hindmost.analysis.runs.check_bodies import (
     recurring_of,
 )
 from hindmost.analysis.runs.configuration import is_loop
-from hindmost.analysis.runs.cores import CROWDED, REMEDY, TAKEN, core_wait, share_with_core
+from hindmost.analysis.runs.cores import (
+    CROWDED,
+    REMEDY,
+    TAKEN,
+    busy_threads,
+    core_wait,
+    share_with_core,
+    unequal_threads,
+)
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
-from hindmost.analysis.runs.links import link_words, node_links
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.sampled import (
     RunSamples,
     contexts_in,
@@ -37,9 +43,11 @@ from hindmost.analysis.runs.stretches import (
     passes_in,
     stretches_of,
 )
-from hindmost.analysis.runs.threads import busy_threads, unequal_threads
+from hindmost.analysis.runs.summary import link_words, node_links
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.show.facts import (
     Certainty,
+    ExtraWork,
     Fact,
     GrowingWork,
     NoCore,
@@ -53,7 +61,7 @@ from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, OTHER_WORK
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import MATTERS
-from hindmost.models.ranks.culprit import over_others
+from hindmost.models.ranks.culprit import Culprit, over_others
 from hindmost.models.ranks.efficiencies import NO_CORE
 from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.text import capital, counted
@@ -159,15 +167,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
     if culprit is None:
         waiting = float(costs.wait_s.sum() / max(float(costs.time_s.sum()), 1e-300))
         return replace(fact, waiting_shares=(waiting, waiting))
-    samples = RunSamples.of(run) if stretches else None
-    stretch, where_share = stretch_of_extra(samples, stretches, culprit)
-    where = "" if stretch is None else str(stretch)
-    activity, activity_share = activity_of_extra(run, culprit.ranks)
-    if activity:
-        where, where_share = f"in PETSc's {activity}", activity_share
-    extra = None
-    if samples is not None and stretch is not None:
-        extra = extra_work(run, samples, culprit, stretch, stretches, activity)
+    where, where_share, extra = place_of(run, culprit, stretches)
     own, injected = (
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
@@ -190,6 +190,30 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         extra=extra,
         injected=injected > 0.5 * own > 0.0,
     )
+
+
+def place_of(
+    run: Run, culprit: Culprit, stretches: Sequence[Stretch]
+) -> tuple[str, float, ExtraWork | None]:
+    """Return where most of a culprit's extra work lies, its share there, and what samples tell.
+
+    Of a reduced run it is known if the culprit has full records.
+    """
+    columns = np.flatnonzero(np.isin(run.kept_ranks, culprit.ranks)).tolist()
+    if culprit.rank not in run.kept_ranks or len(columns) == run.columns > 1:
+        return "", 0.0, None
+    rank = run.kept_ranks.tolist().index(culprit.rank)
+    culprit = replace(culprit, rank=rank, ranks=tuple(columns))
+    samples = RunSamples.of(run) if stretches else None
+    stretch, where_share = stretch_of_extra(samples, stretches, culprit)
+    where = "" if stretch is None else str(stretch)
+    activity, activity_share = activity_of_extra(run, culprit.ranks)
+    if activity:
+        where, where_share = f"in PETSc's {activity}", activity_share
+    extra = None
+    if samples is not None and stretch is not None:
+        extra = extra_work(run, samples, culprit, stretch, stretches, activity)
+    return where, where_share, extra
 
 
 def activity_of_extra(run: Run, ranks: Sequence[int]) -> tuple[str, float]:
@@ -251,7 +275,7 @@ def recurring_work(
         where, largest = max(alike, key=lambda pair: (pair[0] != "", pair[1].cost_s))
         yield RecurringWork(
             quantity="Recurring work",
-            subject=named(np.array(first.columns)),
+            subject=named(run.kept_ranks[list(first.columns)]),
             recurring=first,
             iterations=run.bodies if alike[0][0] == "" else passes_in(run),
             each="iteration" if alike[0][0] == "" or passes_in(run) == run.bodies else "pass",

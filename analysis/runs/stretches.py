@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.cache import once_a_run
 from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
+from hindmost.analysis.runs.read import once_a_run
 from hindmost.analysis.runs.tallies import (
+    MAX_IN_MEMORY,
     Block,
     clock_uncertainty,
     exchanges_meet_in,

@@ -4,29 +4,85 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
-from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
+from hindmost.analysis.runs.cores import TAKEN, CoreWait, OtherThreads, core_wait, other_threads
 from hindmost.analysis.runs.cycles import AdaptiveRun, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import told_shares, why_withheld
-from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.links import link_words, node_links
-from hindmost.analysis.runs.threads import OtherThreads, other_threads
+from hindmost.analysis.runs.finding import SPOILS, Finding
+from hindmost.analysis.runs.tallies import (
+    clock_uncertainty,
+    exchanges_meet_in,
+    first_bodies,
+    neighbours_in,
+)
 from hindmost.analysis.show.phrases import FactEntry
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.reader import Run, check_values
+from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.ranks.efficiencies import Efficiencies
-from hindmost.models.ranks.links import LinkCost
+from hindmost.models.ranks.links import LinkCost, link_costs
 from hindmost.text import counted, number, percent, seconds
+
+
+def times_of(link: LinkCost) -> str:
+    """Say how long messages and reductions take; empty if that is not known."""
+    known = (("message", link.message_s), ("reduction", link.reduction_s))
+    said = [f"{seconds(time_s)} a {what}" for what, time_s in known if time_s]
+    shortest_s = min(time_s for _, time_s in known if time_s) if said else 0.0
+    if link.clock_s > SPOILS * shortest_s:
+        said.append(f"to +-{seconds(link.clock_s)} of the clocks")
+    return ", ".join(said)
+
+
+def node_links(run: Run) -> list[LinkCost]:
+    """Return the links of a run on several nodes, the largest share first; of its first events.
+
+    Empty if it has no events of all ranks, or is on one node.
+    """
+    if len(set(run.hosts)) < 2 or run.reduced or not run.has("event_kind") or not run.bodies:
+        return []
+    block = first_bodies(run)
+    for name in ("start", "duration", "event_work", "event_duration"):
+        check_values(run.path, VARIABLE[name], block.variable(name))
+    return link_costs(
+        block.start,
+        block.events,
+        neighbours_in(run),
+        run.hosts,
+        clock_uncertainty(run),
+        exchanges_meet=exchanges_meet_in(run),
+    )
+
+
+def link_words(links: list[LinkCost]) -> str:
+    """Name the link between nodes that takes most time, and what others take; empty if none."""
+    between = [link for link in links if len(link.nodes) == 2 and times_of(link)]
+    if not between:
+        return ""
+    first = between[0]
+    said = (
+        f"between {first.nodes[0]} and {first.nodes[1]}: {times_of(first)} "
+        f"({percent(first.share, 0)} of the ranks' time)"
+    )
+    rest = [("between other nodes", between[1:])]
+    rest += [("within a node", [link for link in links if len(link.nodes) == 1])]
+    for where, some in rest:
+        times_s = [each.message_s for each in some if each.message_s is not None]
+        if times_s:
+            said += f"; {where}: {seconds(float(np.median(times_s)))} a message"
+    return said
+
 
 BALANCED_S = 1e-6
 """How closely the parts of a solve sum to its time."""
@@ -44,6 +100,7 @@ class RunSummary:
 
     Attributes
     ----------
+    run : Run
     body_s : dict of str to float
         ``minimum``, ``median``, ``quantile_99`` and ``maximum`` of all bodies, to 0.01 %.
     phase_share : dict of str to float
@@ -80,14 +137,8 @@ class RunSummary:
         What only an adaptive run has.
     solves : int or None
         Solves of an attached program that share the file; None for other runs.
-    iteration_is : str
-        What an iteration of an attached loop is; see `Header`.
     injected : str
         Law of the noise that was injected; empty if there was none.
-    summed : int
-        Iterations of whose calls some rank kept sums only.
-    origin : str
-        ``measured``, ``simulated`` or ``synthetic``.
     links : list of LinkCost
         What communication within and between nodes takes; empty on one node, or if unknown.
     findings : tuple of Finding
@@ -95,18 +146,11 @@ class RunSummary:
         What costs its time, in order.
     """
 
-    file: str
-    workload: str
-    solver: str
-    ranks: int
+    run: Run
     hosts: int
-    iterations: int
-    bodies: int
     kinds: dict[str, int]
     restarts: int
     between: str
-    complete: bool
-    solve_time_s: float
     body_s: dict[str, float]
     phase_share: dict[str, float]
     mpi_other_share: float
@@ -121,7 +165,6 @@ class RunSummary:
     petsc: str
     mpi_library: str
     machine: str
-    t0_utc: str
     efficiency: Efficiencies | None
     ending: Ending | None = None
     activity_share: dict[str, float] | None = None
@@ -130,13 +173,21 @@ class RunSummary:
     efficiency_withheld: str = ""
     failure: str = ""
     solves: int | None = None
-    iteration_is: str = ""
     injected: str = ""
-    origin: str = "measured"
-    summed: int = 0
     links: list[LinkCost] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
     facts: tuple[FactEntry, ...] = ()
+
+    JSON = (
+        "file=run.path workload=run.header.workload solver=run.header.solver "
+        "ranks=run.header.ranks hosts iterations=run.header.iterations bodies=run.bodies kinds "
+        "restarts between complete=run.header.complete "
+        "solve_time_s=run.solve_time_s body_s phase_share mpi_other_share balance_s "
+        "context_switches core_wait threads instructions cycles load cpusets petsc mpi_library "
+        "machine t0_utc=run.header.t0_utc efficiency ending activity_share adaptive kept_ranks "
+        "efficiency_withheld failure solves iteration_is=run.header.iteration_is injected "
+        "origin=run.header.origin summed=run.summed links findings facts"
+    )
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -153,7 +204,7 @@ class RunSummary:
         """
         body = {name: seconds(value) for name, value in self.body_s.items()}
         # The first iteration of a loop begins with its first call, so it may lack work.
-        fastest = "" if self.solver == LOOP else f"fastest {body['minimum']}, "
+        fastest = "" if self.run.header.solver == LOOP else f"fastest {body['minimum']}, "
         network = link_words(self.links)
         injected = percent(self.phase_share.get(INJECTED, 0.0))
         return [
@@ -164,7 +215,7 @@ class RunSummary:
                     f"  iteration   {body['median']} (median); {fastest}"
                     f"99 % below {body['quantile_99']}, slowest {body['maximum']}"
                 ]
-                if self.bodies > 1
+                if self.run.bodies > 1
                 else []
             ),
             *([f"  network     {network}"] if network and not below_program else []),
@@ -178,56 +229,53 @@ class RunSummary:
 
     def _known_lines(self) -> list[str]:
         """Say what ran, how long it took, and whether ranks had cores."""
-        failed = self.adaptive.failure if self.adaptive else self.failure
-        why = failed.rstrip(".") or "records were lost"
+        header, why = self.run.header, self.failure.rstrip(".") or "records were lost"
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
-        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        ranks = counted(header.ranks, "rank")
         if self.kept_ranks is not None:
             ranks += (
                 f" (full records of {self.kept_ranks}; times and counts of iterations are of these)"
             )
-        name = "loop time   " if self.solver == LOOP else "solve time  "
+        name = "loop time   " if header.solver == LOOP else "solve time  "
         if self.ending is not None and self.ending.reached:
             name = f"to {self.ending.tolerance}  "
         solves = self.solves or 0
         of = f" of {counted(solves, 'solve')}" if solves > 1 else ""
-        if self.iteration_is:
-            of = f" ({self.iteration_is})"
+        if header.iteration_is:
+            of = f" ({header.iteration_is})"
         recorded = ", ".join(f"{count:,} {name}" for name, count in self.kinds.items())
-        if self.bodies != self.iterations:
-            recorded = f"{self.bodies} recorded ({recorded})"
+        if self.run.bodies != header.iterations:
+            recorded = f"{self.run.bodies} recorded ({recorded})"
         if self.restarts == 1:
             recorded += f", 1 {ONE.get(self.between, self.between)}"
-        elif self.restarts or self.solver != LOOP:  # a loop has no cycles
+        elif self.restarts or header.solver != LOOP:  # a loop has no cycles
             recorded += f", {self.restarts} {self.between}"
         load = "; load {:.1f} before, {:.1f} after".format(*self.load) if self.load else ""
         cores = f"  noise       {self.context_switches:,} involuntary context switches{load}"
         if self.core_wait is not None:
             also = "; all below includes that" if self.core_wait.matters else ""
             cores = f"  cores       {self.core_wait}{also}"
+        kept = (
+            f"known one by one in {self.run.bodies - self.run.summed:,} of "
+            f"{counted(self.run.bodies, 'iteration')}, by sums in the others ('attach --all' keeps "
+            "all)"
+        )
         return [
-            self.file + ("" if self.complete else f"  (INCOMPLETE: {why})"),
-            f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}"
-            + (", simulated" if self.origin == "simulated" else ""),
-            f"  {name}{seconds(self.solve_time_s)} for "
-            f"{counted(self.iterations, 'iteration')}{of}: {recorded}",
-            *([self._kept_line()] if self.summed else []),
+            str(self.run.path) + ("" if header.complete else f"  (INCOMPLETE: {why})"),
+            f"  {header.solver} on {header.workload}, {ranks}{hosts}, {when(header.t0_utc)}"
+            + (", simulated" if header.origin == "simulated" else ""),
+            f"  {name}{seconds(self.run.solve_time_s)} for "
+            f"{counted(header.iterations, 'iteration')}{of}: {recorded}",
+            *([f"  calls       {kept}"] if self.run.summed else []),
             cores,
         ]
-
-    def _kept_line(self) -> str:
-        full = self.bodies - self.summed
-        return (
-            f"  calls       known one by one in {full:,} of {counted(self.bodies, 'iteration')}, "
-            "by sums in the others ('attach --all' keeps all)"
-        )
 
     def _machine_lines(self) -> list[str]:
         """Say how the time divides, what was counted, and where it ran."""
         cores = ", ".join(self.cpusets[:4]) + (", ..." if len(self.cpusets) > 4 else "")
         binding = f"; ranks on cores {cores}" if self.cpusets else ""
         if len(self.cpusets) == 1:
-            binding = f"; all ranks on cores {cores}" if self.ranks > 1 else ""
+            binding = f"; all ranks on cores {cores}" if self.run.header.ranks > 1 else ""
         petsc = f"PETSc {self.petsc}, " if self.petsc and not self.adaptive else ""
         lines = [f"  phases      {shares_text(self.phase_share)}"]
         if self.activity_share:
@@ -256,7 +304,7 @@ class RunSummary:
             if ending.true_residual is not None:
                 norm += f"; true residual {ending.true_residual:.1e} of the right side"
             lines.append(
-                f"  iterations  {seconds(self.solve_time_s / ending.iterations)} each; "
+                f"  iterations  {seconds(self.run.solve_time_s / ending.iterations)} each; "
                 f"{ending.reason or 'reason unknown'}{norm}"
             )
         if ending.generic:
@@ -305,20 +353,15 @@ def summarise_run(run: Run) -> RunSummary:
     kinds = np.bincount(run.kind, minlength=len(BodyKind))
     machine = header.environment.get("machine", {})
     cycles = is_adaptive(run) and run.has("cells") and run.bodies > 0
+    links: list[LinkCost] = []
+    with suppress(DataError):  # of events that cannot be
+        links = node_links(run)
     return RunSummary(
-        file=str(run.path),
-        workload=header.workload,
-        solver=header.solver,
-        origin=header.origin,
-        ranks=header.ranks,
+        run=run,
         hosts=len(set(hosts_of_all(run) or run.hosts)),
-        iterations=header.iterations,
-        bodies=run.bodies,
         kinds={kind.name.lower(): int(kinds[kind]) for kind in BodyKind if kinds[kind]},
         restarts=run.restarts,
         between=str(header.spec.get("between", "restarts")),
-        complete=header.complete,
-        solve_time_s=run.solve_time_s,
         body_s=counted["body_s"],
         phase_share=phase_shares(run),
         mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
@@ -333,7 +376,6 @@ def summarise_run(run: Run) -> RunSummary:
         petsc=str(header.environment.get("petsc")),
         mpi_library=mpi_name(header.mpi_library),
         machine=f"{machine.get('host')}: {machine.get('cores')} cores, {machine.get('cpu_model')}",
-        t0_utc=header.t0_utc,
         efficiency=efficiency_of(run),
         ending=Ending.of(header),
         activity_share=activity_shares(run),
@@ -342,10 +384,8 @@ def summarise_run(run: Run) -> RunSummary:
         efficiency_withheld=why_withheld(run),
         failure=str(header.spec.get("failure") or ""),
         solves=header.spec["attached"].get("solves") if is_attached(run) else None,
-        iteration_is=header.iteration_is,
         injected=injected_noise(run),
-        links=links_of(run),
-        summed=run.summed,
+        links=links,
     )
 
 
@@ -366,14 +406,6 @@ def efficiency_of(run: Run) -> Efficiencies | None:
         return quick_efficiencies(run)
     except DataError:  # `show` also takes runs without bodies or without work
         return None
-
-
-def links_of(run: Run) -> list[LinkCost]:
-    """Return what communication between nodes takes; nothing of events that cannot be."""
-    try:
-        return node_links(run)
-    except DataError:
-        return []
 
 
 def load_around(run: Run) -> list[float] | None:

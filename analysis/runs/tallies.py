@@ -1,4 +1,4 @@
-"""Results of whole runs: as many as are wanted from one reading of a file in blocks.
+"""A run file as models take it, and results of whole runs from one reading of a file in blocks.
 
 A *tally* goes through the bodies of a run block by block and has its result after the last one.
 `tallied` returns the result of one. Of those that `read_together` announced, the first one that is
@@ -14,18 +14,26 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Protocol, TypeVar, cast
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.reduced_input import edges_of_columns
-from hindmost.errors import HindmostError
+from hindmost.analysis.runs.read import incomplete, reduced, why_not_alike
+from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
+from hindmost.harness.runfile.all_ranks import profiles_of
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.contents import Edges
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.events import EventKind
+from hindmost.models.laws.sample import Sample
+from hindmost.models.noise.cycle_places import SKEWED
+from hindmost.models.noise.digest import AllRanks, Digest
+from hindmost.models.noise.times import Events, SolveTimes
 from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
@@ -34,6 +42,67 @@ from hindmost.models.simulation.blocks import (
     whole_bodies,
 )
 from hindmost.models.simulation.exchanges import exchanges_meet
+
+
+def bodies_s(run: Run) -> NDArray[np.float64]:
+    """Return the time of all bodies of every rank: float64, shape (rank,), seconds."""
+    if run.reduced:
+        return np.asarray(profiles_of(run).sum(axis=(0, 2)))
+    between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
+    return np.asarray(run.solve_time - between)
+
+
+def all_ranks_of(run: Run) -> AllRanks:
+    """Read the sums and extremes of all ranks of a reduced run.
+
+    Raises
+    ------
+    DamagedFileError
+        Numbers that cannot be of the bodies of all ranks.
+    """
+    least, most, mean = (run.variable(f"all_{name}") for name in ("least", "most", "mean"))
+    count, point, deviation = (
+        run.variable(f"all_bin_{name}") for name in ("count", "mean", "deviation")
+    )
+    fill = run.kind == BodyKind.FILL
+    counted = ~fill if not fill.all() else np.ones(run.bodies, np.bool_)
+    bodies = int(np.count_nonzero(counted)) * run.header.ranks
+    if int(count.sum()) != bodies:
+        raise DamagedFileError(
+            f"{run.path}: 'all_bin_count' counts {int(count.sum())} iterations; "
+            f"{run.header.ranks} ranks have {bodies}."
+        )
+    if (np.diff(point) < 0.0).any():
+        raise DamagedFileError(f"{run.path}: 'all_bin_mean' should ascend.")
+    if not (least <= most).all() or least.min() <= 0.0:
+        raise DamagedFileError(
+            f"{run.path}: 'all_least' should lie above 0 and nowhere above 'all_most'."
+        )
+    sample = Sample(
+        point=point,
+        count=count.astype(np.float64),
+        variance=np.square(deviation, dtype=np.float64),
+        smallest=float(least[counted].min()),
+        largest=float(most[counted].max()),
+    )
+    return AllRanks(
+        ranks=run.header.ranks,
+        kept=run.kept_ranks,
+        total_s=bodies_s(run),
+        digest=Digest(fastest=least, slowest=most, middle=mean, sample=sample),
+    )
+
+
+def edges_of_columns(run: Run) -> Edges:
+    """Return the halos between the ranks that have columns, by column."""
+    edges = run.edges
+    if not run.reduced:
+        return edges
+    column = np.full(run.header.ranks, -1, np.int32)
+    column[run.kept_ranks] = np.arange(run.columns, dtype=np.int32)
+    source, target = column[edges.source], column[edges.target]
+    both = (source >= 0) & (target >= 0)
+    return Edges(source=source[both], target=target[both], bytes=edges.bytes[both])
 
 
 class Block:
@@ -154,12 +223,10 @@ def exchanges_meet_in(run: Run) -> bool:
     See `hindmost.models.simulation.exchanges`. The MPI library decides that, so the first bodies
     stand for all.
     """
-    edges = edges_of_columns(run)
-    if not run.has("event_kind") or not edges.source.size:
+    if not run.has("event_kind") or not edges_of_columns(run).source.size:
         return False
     block = first_bodies(run)
-    neighbours = Neighbours.of_edges(run.columns, edges.source, edges.target)
-    return exchanges_meet(block.start, block.events, neighbours, clock_uncertainty(run))
+    return exchanges_meet(block.start, block.events, neighbours_in(run), clock_uncertainty(run))
 
 
 def neighbours_in(run: Run) -> Neighbours:
@@ -321,3 +388,106 @@ def read_blocks(run: Run, take: Callable[[Block], None], *, checked: bool = Fals
         del block  # before the next one is read
     if checked:
         run.verify_rest()
+
+
+MAX_IN_MEMORY = 8 << 20
+"""Bodies of all ranks up to which a run is read at once, and each is looked at; beyond it rows are
+read as needed, or some ranks looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Rows of a run file, read when they are asked for.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of all of them.
+    read : callable
+        Reads some rows.
+    """
+
+    shape: tuple[int, ...]
+    read: Callable[[slice], NDArray[Any]]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Read some rows."""
+        return self.read(rows)
+
+
+def rows_of(run: Run, name: str) -> FileRows:
+    """Return the rows of a variable."""
+    return FileRows(run.shape(name), partial(run.variable, name))
+
+
+def groups_in(run: Run, rows: slice) -> NDArray[np.int32]:
+    """Read whom ranks need at events, of a run that says so."""
+    group = Block(run, rows).group
+    assert group is not None
+    return group
+
+
+def ranks_meet(run: Run) -> bool:
+    """Tell whether the bodies of all ranks sum to the same time, as where each waits for all."""
+    every_s = bodies_s(run)
+    return bool(every_s.max() <= (1.0 + SKEWED) * every_s.mean())
+
+
+def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
+    """Turn a run file into what the stochastic models take.
+
+    Parameters
+    ----------
+    some_ranks : bool
+        Take a run with full records of some ranks too, with what it says of all of them.
+
+    Raises
+    ------
+    DataError
+        The run is incomplete, or has full records of some ranks only.
+    UsageError
+        It is adaptive: its cycles do not do the same.
+    """
+    if run.header.workload == ADAPTIVE:
+        raise UsageError(why_not_alike(run))
+    if not run.header.complete:
+        raise DataError(incomplete(run))
+    if run.reduced and not some_ranks:
+        raise DataError(reduced(run))
+    run.verify()
+    edges = edges_of_columns(run)
+    restarts = np.median(run.restart_durations, axis=1)
+    between = run.lead_in + run.restart_durations.sum(axis=0) + run.lead_out
+    # Where ranks do not wait for each other in every body, the slowest says how long the solve is.
+    slowest = np.argmax(run.solve_time - between)
+    between_s = np.median(between) if ranks_meet(run) else between[slowest]
+    events = None
+    if run.has("event_kind"):
+        grouped = run.has("event_group") or run.has("event_needs")
+        shape = run.shape("event_work")
+        events = Events(
+            kind=run.variable("event_kind"),
+            work=rows_of(run, "event_work"),
+            duration=rows_of(run, "event_duration"),
+            group=FileRows(shape, partial(groups_in, run)) if grouped else None,
+            behind=rows_of(run, "event_behind") if run.has("event_behind") else None,
+        )
+    large = run.bodies * run.columns > MAX_IN_MEMORY
+    return SolveTimes(
+        durations=rows_of(run, "duration") if large else run.durations,
+        work=FileRows((run.bodies, run.columns), run.work_in) if large else run.work,
+        restarts=np.asarray(restarts, np.float64),
+        events=events,
+        restart=run.header.restart,
+        solver_iterations=run.header.iterations,
+        drain=run.kind == BodyKind.DRAIN,
+        fill=run.kind == BodyKind.FILL,
+        position=run.position,
+        between_s=float(between_s),
+        edge_source=edges.source,
+        edge_target=edges.target,
+        synchronisation=run.header.synchronisation,
+        lag=run.header.lag,
+        solve_time_s=run.solve_time_s,
+        all_ranks=all_ranks_of(run) if run.reduced else None,
+    )

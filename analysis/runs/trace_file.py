@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from hindmost.analysis.runs.read import title_of
 from hindmost.errors import DataError, UsageError
-from hindmost.files import write_output
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 
@@ -70,39 +65,21 @@ def trace_of(run: Run, rows: slice) -> dict[str, Any]:
         events.append({"ph": "M", "name": "thread_name", **where, "args": name})
         for body in range(len(kind)):
             clock, end = start[body, column], start[body, column] + duration[body, column]
-            label = {"iteration": rows.start + body}
+            common = {"ph": "X", "cat": "rank", **where, "args": {"iteration": rows.start + body}}
+            spans: list[tuple[str, Any]] = []
             for event, what in enumerate(kind[body].tolist()):
                 if not what:
                     break
-                spans = (
-                    ("work", work[body, column, event]),
-                    (EventKind(what).name.lower(), inside[body, column, event]),
-                )
-                for title, span in spans:
-                    if span > 0.0:
-                        events.append(complete(title, clock, span, where, label))
-                    clock += span
-            if end > clock:
-                events.append(complete("work", clock, end - clock, where, label))
+                spans.append(("work", work[body, column, event]))
+                spans.append((EventKind(what).name.lower(), inside[body, column, event]))
+            for title, span in (*spans, ("work", None)):
+                span = end - clock if span is None else span
+                if span > 0.0:  # in microseconds
+                    times = {"ts": float(clock) * 1e6, "dur": float(span) * 1e6}
+                    events.append({**common, "name": title, **times})
+                clock += span
     return {
         "traceEvents": events,
         "displayTimeUnit": "ms",
         "otherData": {"title": title_of(run), "origin": run.header.origin, "file": run.path.name},
     }
-
-
-def complete(
-    title: str,
-    begin_s: np.floating[Any],
-    span_s: np.floating[Any],
-    where: dict[str, Any],
-    label: dict[str, int],
-) -> dict[str, Any]:
-    """Return an event with its begin and duration, in microseconds."""
-    times = {"ts": float(begin_s) * 1e6, "dur": float(span_s) * 1e6}
-    return {"ph": "X", "name": title, "cat": "rank", **times, **where, "args": label}
-
-
-def write_trace(run: Run, rows: slice, path: Path) -> None:
-    """Write some iterations as a trace."""
-    write_output(path, json.dumps(trace_of(run, rows)))

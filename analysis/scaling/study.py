@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.units import IN_SECONDS
+from hindmost.analysis.readers.text_files import IN_SECONDS
 from hindmost.analysis.scaling.batches import ScalingOptions, fit_batch, group_series
 from hindmost.analysis.scaling.next_point import BUDGET, NextPoint, next_point
 from hindmost.analysis.scaling.target import TargetScale, choose_target

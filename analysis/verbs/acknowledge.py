@@ -17,8 +17,7 @@ from hindmost.analysis.history.acknowledgements import (
     read_acknowledgements,
     suggested,
 )
-from hindmost.analysis.history.change_groups import NightChange
-from hindmost.analysis.history.change_sentences import change_sentence
+from hindmost.analysis.history.change_groups import NightChange, change_sentence
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import MAX_LISTED

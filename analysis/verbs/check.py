@@ -8,8 +8,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from hindmost.analysis.runs.check import check_group
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.finding import NUMBERS, Finding
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import open_runs
 from hindmost.analysis.show.phrases import folded
 from hindmost.output import write_json, write_lines

@@ -9,12 +9,12 @@ from itertools import compress
 from pathlib import Path
 
 from hindmost.analysis.history.compare import (
+    ComparedSeries,
     Comparison,
     compare_histories,
     unit_words,
     with_cases,
 )
-from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.readers.formats.run_history import case_of
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.read import read_history

@@ -11,16 +11,17 @@ from hindmost.analysis.fits.detours import (
     detours_of,
     detours_table,
 )
-from hindmost.analysis.fits.study import FitOptions, fit_groups
-from hindmost.analysis.fits.tables import (
+from hindmost.analysis.fits.study import (
     LEGEND,
+    FitOptions,
     assumption_lines,
     contradictions,
+    fit_groups,
     models_table,
     refusals,
 )
+from hindmost.analysis.runs.configuration import Group, group_runs
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, of_file
-from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.terminal import print_table

@@ -10,14 +10,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from hindmost.analysis.history.acknowledgements import FILE_NAME
-from hindmost.analysis.history.change_groups import ChangeGroup, group_changes
-from hindmost.analysis.history.change_sentences import (
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    group_changes,
     group_lines,
     open_lines,
     revision_lines,
 )
 from hindmost.analysis.history.commit_ranges import LocalGit
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
@@ -27,17 +29,15 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.history_json import history_json
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import MANY, JudgedSeries, named
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import GATES, HistoryStudy, judge_history
-from hindmost.analysis.history.terms import MANY, named
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
-from hindmost.errors import DataError, HindmostError, UsageError
-from hindmost.files import write_output
+from hindmost.errors import HindmostError, UsageError
+from hindmost.files import data_errors, write_output
 from hindmost.models.changepoint.detection import PASS, RECENT
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
@@ -221,9 +221,10 @@ def perform(arguments: argparse.Namespace) -> int:
     if lost is not None:
         raise lost
     if arguments.metrics:
-        from hindmost.analysis.history.open_metrics import open_metrics
+        from hindmost.analysis.history.exports import open_metrics
 
-        write_file(arguments.metrics, open_metrics(study))
+        with data_errors(arguments.metrics, "written"):
+            write_output(arguments.metrics, open_metrics(study))
     if arguments.report:
         from hindmost.analysis.report.report import Contents, report_page
         from hindmost.analysis.show.html_renderer import write_page
@@ -342,8 +343,7 @@ def deliver(
 
     With a state, a finding is mailed once and then in the digests; without news nothing is written.
     """
-    from hindmost.analysis.history.mail_message import compose, write
-    from hindmost.analysis.history.mail_plan import plan_mail
+    from hindmost.analysis.history.mail_message import compose, plan_mail, write
 
     plan = None if study.state is None else plan_mail(study, study.state.mailed, now)
     message = None
@@ -352,29 +352,16 @@ def deliver(
     else:
         warn(f"nothing new to mail; the next digest is due on {plan.next_digest}")
     if arguments.webhook:
-        from hindmost.analysis.history.webhook import webhook_text
+        from hindmost.analysis.history.exports import webhook_text
 
         told = groups if plan is None else plan.news
-        write_file(arguments.webhook, "" if message is None else webhook_text(study, told))
+        with data_errors(arguments.webhook, "written"):
+            write_output(arguments.webhook, "" if message is None else webhook_text(study, told))
     if arguments.mail:
         write(message, None if arguments.mail == "-" else Path(arguments.mail))
     if plan is None or study.state is None:
         return study.state
     return replace(study.state, mailed=plan.record)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file that the user named.
-
-    Raises
-    ------
-    DataError
-        It cannot be written.
-    """
-    try:
-        write_output(path, text)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def check_options(arguments: argparse.Namespace) -> None:

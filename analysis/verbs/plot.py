@@ -13,6 +13,7 @@ from hindmost.analysis.history.figures import HISTORY_FIGURES
 from hindmost.analysis.report.papers import papers_table
 from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
 from hindmost.analysis.runs.figures.run_figure import (
     DEFAULT_HEIGHT_INCHES,
@@ -23,15 +24,13 @@ from hindmost.analysis.runs.figures.run_figure import (
     Position,
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import FORMATS, WIDTHS_INCHES, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
-from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
+from hindmost.analysis.whatif.noise_sweep import LATENCY_TREND, NOISE_SWEEP
 from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run

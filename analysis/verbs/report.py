@@ -12,10 +12,10 @@ from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.report.sources import EXPERIMENT, HISTORY, RUNS, sort_sources
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.cycles import is_adaptive, read_adaptive
-from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import check_page_name, write_page
 from hindmost.analysis.verbs.acknowledge import known_changes

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindmost.analysis.readers.format import OVER_RANKS
-from hindmost.analysis.readers.read import read_experiment
-from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
-from hindmost.analysis.readers.run_parameters import DEFAULT_PARAMETER
+from hindmost.analysis.readers.formats.run_experiment import DEFAULT_PARAMETER
+from hindmost.analysis.readers.read import EXPERIMENT_FORMATS, read_experiment
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     Finding,

@@ -1,32 +1,51 @@
-"""``hindmost show``: run files on a few lines each; a section on their ranks or efficiencies."""
+"""``hindmost show``: run files on a few lines each; a section on their ranks or efficiencies.
+
+``hindmost show --efficiency``: how much of the ranks' time is work, and where the rest goes.
+
+``hindmost show --ranks``: stragglers, outliers and groups of ranks.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.efficiency.scaling import compared
-from hindmost.analysis.runs.finding import OF_SHOW, cautions, of_file
-from hindmost.analysis.runs.first_screen import worth_saying
-from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
-from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
-from hindmost.analysis.runs.programs import (
+from hindmost.analysis.ranks.read_tables import read_table
+from hindmost.analysis.ranks.study import RankReport, report_run, report_table
+from hindmost.analysis.ranks.tables import summary_lines
+from hindmost.analysis.readers.text_files import head_of
+from hindmost.analysis.runs.attached import (
     attached_programs,
     repeated_culprits,
 )
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import group_runs
+from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
+from hindmost.analysis.runs.efficiency.scaling import (
+    LEGEND,
+    OF_SCALING,
+    compared,
+    efficiencies_over_ranks,
+    efficiency_table,
+)
+from hindmost.analysis.runs.finding import OF_RANKS, OF_SHOW, cautions, of_file
+from hindmost.analysis.runs.first_screen import worth_saying
+from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks, several_ranks
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.summary import summarise_run
-from hindmost.analysis.runs.trace_file import read_window, write_trace
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
+from hindmost.analysis.runs.trace_file import read_window, trace_of
 from hindmost.analysis.show.facts import NoCore, UnequalWork
 from hindmost.analysis.show.phrases import FactEntry, Sentence, folded, sentences, within
 from hindmost.analysis.show.table import LEADING
+from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError, UsageError
+from hindmost.files import write_output
 from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
@@ -104,12 +123,8 @@ def perform(arguments: argparse.Namespace) -> int:
     """Summarise and print."""
     refuse_options_of_other_sections(arguments)
     if arguments.ranks:
-        from hindmost.analysis.verbs.show_ranks import show_ranks
-
         return show_ranks(arguments)
     if arguments.efficiency:
-        from hindmost.analysis.verbs.show_efficiency import show_efficiencies
-
         return show_efficiencies(arguments)
     if arguments.damaged:
         if arguments.json:
@@ -126,7 +141,8 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.trace is not None:
         if len(runs) != 1:
             raise UsageError(f"--trace shows one run, and these are {len(runs)}: name one file.")
-        write_trace(runs[0], read_window(arguments.window, runs[0].bodies), arguments.trace)
+        trace = trace_of(runs[0], read_window(arguments.window, runs[0].bodies))
+        write_output(arguments.trace, json.dumps(trace))
         return 0
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")
@@ -241,3 +257,66 @@ def refuse_options_of_other_sections(arguments: argparse.Namespace) -> None:
         if given and section != asked:
             where = f"goes with --{section}" if section else f"does not go with --{asked}"
             raise UsageError(f"--{given[0]} {where}.")
+
+
+def show_efficiencies(arguments: argparse.Namespace) -> int:
+    """Compute the efficiencies and print them."""
+    runs = find_runs(arguments.file)
+    kernels = efficiencies_over_ranks(runs)
+    found = findings_of(group_runs(runs))
+    if arguments.json:
+        entries = [
+            replace(efficiencies_of(run), findings=tuple(of_file(found, run.path))) for run in runs
+        ]
+        write_json(runs=entries, scaling=kernels)
+        return 0
+    for kernel in kernels:
+        print_table(efficiency_table(kernel))
+        if len(kernel.columns) > 1:
+            write_lines(*folded([*kernel.explain(), *kernel.assumed], indent="  "))
+        for column in kernel.columns:
+            run = column.of.run
+            origin = " (simulated)" if run.header.origin == "simulated" else ""
+            words = f"{run.path.name}{origin}: {column.of.explain()}"
+            write_lines(*folded([words], indent="  "))
+        shown = {str(column.of.run.path) for column in kernel.columns}
+        doubts = cautions((each for each in found if each.file in shown), OF_RANKS)
+        write_lines(*folded(doubts, indent="  "))
+        write_lines("")
+    write_lines(*folded([f"{LEGEND} {OF_SCALING}"]))
+    return 0
+
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def show_ranks(arguments: argparse.Namespace) -> int:
+    """Analyse the ranks and print the results."""
+    if arguments.out is not None and arguments.json:
+        raise UsageError("--out writes a page and --json prints: give only one of them.")
+    looked: list[tuple[RankReport, Run | None]] = []
+    for path in arguments.file:
+        if holds_runs(path):
+            looked += [(report_run(run), run) for run in find_runs([path])]
+        else:
+            looked.append((report_table(str(path), read_table(path)), None))
+    reports = [report for report, _ in looked]
+    if arguments.out is not None:
+        from hindmost.analysis.report.ranks_page import ranks_page
+        from hindmost.analysis.show.html_renderer import write_page
+
+        write_lines(str(write_page(arguments.out, ranks_page(looked))))
+        return 0
+    if arguments.json:
+        write_json(files=reports)
+        return 0
+    for number, report in enumerate(reports):
+        write_lines(*([""] if number else []), *summary_lines(report))
+    return 0
+
+
+def holds_runs(path: Path) -> bool:
+    """Tell whether a path is a run file or a folder with run files."""
+    if path.is_dir():
+        return any(path.glob("*.h5"))
+    return path.suffix == ".h5" or (path.exists() and head_of(path).startswith(HDF5))

@@ -34,7 +34,8 @@ LINE_EVERY_S, SCREEN_EVERY_S = 1.0, 0.1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = (
-        "Show the progress of an attached program, or of a run that was started with --live."
+        "Show the progress of an attached program, of a loop or solve that a program records with "
+        "live=True, or of a run that was started with --live."
     )
     parser.epilog = EXAMPLES
     parser.add_argument(
@@ -90,13 +91,13 @@ def feed_or_none(path: Path) -> Path | None:
 
 
 def watch_program(program: WatchedProgram, *, once: bool, as_json: bool) -> int:
-    """Watch an attached program until it has ended."""
+    """Watch a program until it has ended."""
     if once:
         use = program.time_use()
         if as_json:
             write_json(None, program=program.name, time=use, more=use.more, trend=use.trend)
         else:
-            is_running = use.status is None and not program.is_dead()
+            is_running = use.status is None and not program.is_dead(use)
             write_lines(program.line(use) if is_running else program.ending(use))
     elif is_terminal():
         from rich.live import Live
@@ -109,7 +110,7 @@ def watch_program(program: WatchedProgram, *, once: bool, as_json: bool) -> int:
     else:
         use = program.follow(lambda text: write_lines(text, flush=True))
         write_lines(program.ending(use))
-    return int(bool(use.status) or program.is_dead())
+    return int(bool(use.status) or program.is_dead(use))
 
 
 def status_of(history: FeedHistory) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import UNSET
 
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, of_file
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.straggler import culprit_of
@@ -18,6 +18,7 @@ from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import folded, text
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.advice import Advice, Compared, advise
+from hindmost.analysis.whatif.at_scale import name_of_file, write_outcome
 from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
 from hindmost.analysis.whatif.gains import Remedies, RunOutcome, gain_lines, pooled, remedies_of
@@ -28,7 +29,6 @@ from hindmost.analysis.whatif.prediction import (
     predict_solves,
     predictions_table,
 )
-from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_ranks, scalable
 from hindmost.analysis.whatif.within import forecasts, read_within
 from hindmost.errors import DataError, UsageError

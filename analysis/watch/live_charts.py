@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.figures.times import in_order, stacked
+from hindmost.analysis.runs.figures.distributions import in_order, stacked
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.heat_map import Callout, HeatMap
 from hindmost.harness.runfile.feed import FeedHead, bin_edges_ns

@@ -1,4 +1,4 @@
-"""An attached program while it runs, from what the process that watches it notes in its folder."""
+"""A program while it is recorded, from what the process that watches it notes in its folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import on_one_run
 from hindmost.errors import DataError
 from hindmost.harness.runfile.time_left import NOTE, TimeUse, read_time_use
+from hindmost.printable import shell_word
 from hindmost.processes import how_ended
 from hindmost.text import duration
 
@@ -43,9 +44,9 @@ class WatchedProgram:
         except OSError:
             return 0.0
 
-    def is_dead(self) -> bool:
-        """Tell whether there is a note, and it is too old for a program that runs."""
-        return 0.0 < self.noted_s() < time.time() - DEAD_S
+    def is_dead(self, use: TimeUse) -> bool:
+        """Tell whether the program is gone, or its last note too old for one that runs."""
+        return use.lost or 0.0 < self.noted_s() < time.time() - DEAD_S
 
     def follow(self, show: Callable[[str], None]) -> TimeUse:
         """Show how far the program is until it has ended.
@@ -56,7 +57,7 @@ class WatchedProgram:
             Nothing is known of it.
         """
         last = self.time_use()
-        while last.status is None and not self.is_dead():
+        while last.status is None and not self.is_dead(last):
             show(self.line(last))
             time.sleep(POLL_S)
             use = read_time_use(self.folder)
@@ -90,8 +91,13 @@ class WatchedProgram:
 
     def ending(self, use: TimeUse) -> str:
         """Say how the program ended."""
+        if use.lost:
+            return (
+                f"{self.name} is gone after {duration(use.at_s)}, and did not write its run file: "
+                f"hindmost attach --convert {shell_word(self.folder)} makes one of its records."
+            )
         if use.status is None:
-            if self.is_dead():
+            if self.is_dead(use):
                 silent = duration(time.time() - self.noted_s())
                 return f"No news of {self.name} for {silent}: it was killed, or its disk hangs."
             return f"{self.name} has ended; its run file says more."

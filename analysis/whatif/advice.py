@@ -11,9 +11,15 @@ from typing import TypedDict
 
 import numpy as np
 
-from hindmost.analysis.runs.configuration import apart, configuration, events_of, is_loop
+from hindmost.analysis.runs.configuration import (
+    Group,
+    apart,
+    configuration,
+    events_of,
+    group_runs,
+    is_loop,
+)
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
-from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.tallies import tallied
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named

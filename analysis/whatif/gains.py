@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from msgspec import UnsetType
 
-from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise, is_loop
 from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.read import cached
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named

@@ -3,6 +3,8 @@
 A sweep has runs of a blocking solver and of its pipelined form, without noise and with injected
 laws of several strengths. The gain is the ratio of their solve times. It is predicted from the
 quiet runs alone: each is replayed with the law (`hindmost.models.simulation`).
+
+The latency trend: how long recorded solves take as messages get slower, from replays.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.configuration import injected_noise
-from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
+from hindmost.analysis.runs.configuration import group_runs, injected_noise
+from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, apart, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
+from hindmost.analysis.show.palette import FILLS
 from hindmost.analysis.whatif.advice import ends_of, ratio_of_replays
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
@@ -26,13 +29,11 @@ from hindmost.models.inference import Ratio, ratio_of_samples
 from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
-from hindmost.text import counted
+from hindmost.text import counted, unit_for
 
 Replays = dict[tuple[str, str], list[Outcome]]
 """Replays of all runs of a solver without noise, by solver and law."""
 
-WHISKER = 0.004
-"""Half the width of the bar of an interval, over that of the chart."""
 WANTED = (
     "the figure needs runs of a solver and of its pipelined form, such as cg and pipecg, with "
     "--inject and several strengths of one law: hindmost study plan noise-sweep"
@@ -203,7 +204,7 @@ def gain_chart(points: Sequence[SweepPoint], kind: str, title: str) -> Chart:
     bands: list[Series] = []
     whiskers: list[Series] = []
     curves: list[Series] = []
-    width = WHISKER * max(point.noise_s for point in points if point.kind == kind) * 1e6
+    width = 0.004 * max(point.noise_s for point in points if point.kind == kind) * 1e6
     for pair in dict.fromkeys(point.pair for point in points if point.kind == kind):
         every = [point for point in points if point.pair == pair and point.kind in (kind, "")]
         x = np.array([each.noise_s * 1e6 for each in every])
@@ -267,3 +268,79 @@ def gain_figure(kind: str) -> ComparisonFigure:
 
 
 NOISE_SWEEP = (gain_figure("exponential"), gain_figure("fixed"))
+
+
+STEPS = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+"""Added latencies, as shares of the median body."""
+ROOM = 1.08
+
+
+def make_latency(runs: Sequence[Run]) -> Chart:
+    """Make the chart of the solve time against the latency that is added to every message.
+
+    Of each configuration, the run with the median solve time is replayed.
+
+    Raises
+    ------
+    UsageError
+        No run can be replayed, or more configurations than one figure can distinguish.
+    """
+    groups = group_runs(runs)
+    if len(groups) > len(FILLS):
+        raise UsageError(
+            f"{len(groups)} configurations in one figure are too many; choose up to {len(FILLS)}."
+        )
+    names = apart(groups) if len(groups) > 1 else ["replayed"]
+    chosen = [
+        sorted(group.runs, key=lambda run: run.solve_time_s)[len(group.runs) // 2]
+        for group in groups
+    ]
+    shared = max(float(run.summary["body_s"]["median"]) for run in chosen)
+    more_us = 1e6 * shared * np.array(STEPS)
+    changes = changes_of(latency=",".join(f"+{each:.4g}us" if each else "x1" for each in more_us))
+    times_s: dict[str, NDArray[np.float64]] = {}  # low, predicted, high, of each latency
+    why = ""
+    for name, run in zip(names, chosen, strict=True):
+        try:
+            replayed = replay_run(run, changes, None)
+        except (DataError, UsageError) as error:
+            why = why or str(error)
+            continue
+        ends = [each.interval or (None, None) for each in replayed]
+        rows = [
+            (low, each.predicted_s, high) for each, (low, high) in zip(replayed, ends, strict=True)
+        ]
+        times_s[name] = np.array(rows, np.float64).T
+    if not times_s:
+        raise UsageError(f"No run can be replayed with another latency. {why}")
+    every_s = np.concatenate([each[1:].ravel() for each in times_s.values()])
+    unit = unit_for(every_s[np.isfinite(every_s)])
+    drawn = {name: unit.per_second * each for name, each in times_s.items()}
+    series = (
+        *(
+            Series(name=f"{name}: interval", look="band", x=more_us, y=each[2], base=each[0])
+            for name, each in drawn.items()
+        ),
+        *(Series(name=name, look="line", x=more_us, y=each[1]) for name, each in drawn.items()),
+    )
+    return Chart(
+        title=common_title(runs),
+        x=Quantity("latency added to every message", "µs"),
+        y=Quantity("time of the solve", unit.sign),
+        series=series,
+        y_limits=(0.0, ROOM * unit.per_second * float(np.nanmax(every_s))),
+        marks={},
+        legend_below=True,
+    )
+
+
+LATENCY_TREND = (
+    ComparisonFigure(
+        name="latency",
+        summary="time of the solves against added latency, from replays",
+        caption="Recorded solves, replayed with latency added to every message, up to half a "
+        "median iteration. A pipelined solver stays flat until a reduction takes longer than the "
+        "iteration that hides it.",
+        make=make_latency,
+    ),
+)

@@ -15,11 +15,10 @@ from typing import TypedDict
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.configuration import solves_in
+from hindmost.analysis.runs.configuration import Group, group_runs, solves_in
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.groups import Group, group_runs
-from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.analysis.show.phrases import folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import scaled, without_cores

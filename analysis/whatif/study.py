@@ -17,8 +17,7 @@ from hindmost.analysis.runs.configuration import (
     solves_in,
 )
 from hindmost.analysis.runs.efficiency.withheld import calls_of_threads
-from hindmost.analysis.runs.model_input import solve_times
-from hindmost.analysis.runs.tallies import Block
+from hindmost.analysis.runs.tallies import Block, solve_times
 from hindmost.analysis.show.overview import MIN_SHARE
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.targets import halo_bytes, probed_network

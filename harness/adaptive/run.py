@@ -53,7 +53,6 @@ from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
-from hindmost.harness.reduction.reduced_file import ALWAYS
 from hindmost.harness.runfile.cycles import ADAPTIVE, Predictions
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
@@ -106,7 +105,6 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
     setting: CheckpointSetting | None = None
 
     feed_phases: ClassVar[tuple[str, ...]] = NAMES
-    always_kept: ClassVar[tuple[int, ...]] = ALWAYS
     shuffled: ClassVar[bool] = False
 
     @property

@@ -57,6 +57,7 @@ def convert(
     iterate_at: tuple[str, int] | None = None,
     communicator: Any = None,
     refuse: Callable[[RawProgram], None] = lambda _: None,
+    keep: float | None = None,
 ) -> tuple[Path, ...]:
     """Convert a raw folder into run files, and remove it; collective.
 
@@ -77,6 +78,8 @@ def convert(
         Of the processes that convert it together; None for this one alone.
     refuse : callable
         Raises a DataError for a program that is not to be converted.
+    keep : float, optional
+        See `Conversion`.
 
     Returns
     -------
@@ -135,6 +138,7 @@ def convert(
             report=report,
             iterate_at=iterate_at,
             line=line,
+            keep=keep,
         )
         parts = [part for group in groups for section in group for part in section.parts]
         listed = "" if any(part.facts.unit for part in parts) else calls_listed(program)
@@ -341,6 +345,7 @@ def convert_all(
     report: Report = lambda _: None,
     iterate_at: tuple[str, int] | None = None,
     communicator: Any = None,
+    keep: float | None = None,
 ) -> tuple[Path, ...]:
     """Convert all raw folders in a folder, also those whose programs ended early; collective.
 
@@ -364,6 +369,7 @@ def convert_all(
                 iterate_at=iterate_at,
                 communicator=everybody,
                 refuse=refuse_running,
+                keep=keep,
             )
         except DataError as error:
             if len(raws) > 1 and everybody.rank == 0:
@@ -448,7 +454,8 @@ def tell_recorded(file: Path) -> None:
         if header.solver == LOOP
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
-    warn_lines(f"hindmost: recorded {file}: {what}{run.of_program}")
+    kept = f"; full records of {run.columns} of {header.ranks} ranks" if run.reduced else ""
+    warn_lines(f"hindmost: recorded {file}: {what}{run.of_program}{kept}")
     sampling = header.spec.get("sampling")
     if sampling:
         warn_lines(f"hindmost: {sampling_words(sampling)}")

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import DataError, MissingError
+from hindmost.harness.attach.own_iterations import BEGUN
+from hindmost.harness.attach.pairs import PairsPage
 from hindmost.harness.attach.raw import CLOCK, HEAD, MAGIC, VERSION, Frame
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.settings import BUDGET_BYTES
@@ -66,10 +68,18 @@ class MarksOfRecorder:
         library.hindmost_own_mark.restype = None
         self.mark = library.hindmost_own_mark
 
-    def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
-        """Begin, where the ranks meet; collective."""
+    def begin(
+        self, communicator: Any, folder: Path, about: str, origins: str, pages: str = ""
+    ) -> None:
+        """Begin, where the ranks meet; collective.
+
+        Parameters
+        ----------
+        pages : str
+            Folder of the pages of the ranks of this node; empty if nobody follows them.
+        """
         said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"budget {BUDGET_BYTES}")
-        what = (f"about {about}", f"origins {origins}")
+        what = (f"about {about}", f"origins {origins}", *([f"pages {pages}"] if pages else []))
         lines = "\n".join((*said, *what, *self._settings))
         error = self._library.hindmost_own_begin(communicator.py2f(), self._ksp, os.fsencode(lines))
         if error < 0:
@@ -94,16 +104,28 @@ class MarksOfRecorder:
 
 
 class MarksInPython:
-    """Marks of a rank whose MPI calls are not seen, or that makes none."""
+    """Marks of a rank whose MPI calls are not seen, or that makes none.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    keep : float
+        Share of the ranks whose full records the run file keeps.
+    """
+
+    def __init__(self, keep: float = 1.0) -> None:
+        self._keep = keep
         self._marks: list[tuple[int, int, int, int]] = []
         self._names: dict[str, dict[str, int]] = {"phases": {}, "errors": {}}
         self._frames = self._kept = self._failure = 0
 
-    def begin(self, communicator: Any, folder: Path, about: str, origins: str) -> None:
-        """Begin, where the ranks meet; collective."""
+    def begin(
+        self, communicator: Any, folder: Path, about: str, origins: str, pages: str = ""
+    ) -> None:
+        """Begin, where the ranks meet; collective. See `MarksOfRecorder`."""
         self._rank = communicator.rank
+        self._page = PairsPage(Path(pages) / "0") if pages and not self._rank else None
+        if self._page is not None:
+            self._page["pid"] = os.getpid()
         path = folder / f"node-{self._rank:07}.raw"
         self._file = on_all(communicator, lambda: opened(path))
         program = {
@@ -119,6 +141,7 @@ class MarksInPython:
             "cpu": provenance.current_cpu(),
             "cpuset": provenance.cpuset(),
             "utc_ns": time.time_ns(),
+            "keep": self._keep,
             "origins": json.loads(origins),
             "recording": json.loads(about),
         }
@@ -136,6 +159,8 @@ class MarksInPython:
         """Mark this instant; see `MarksOfRecorder`."""
         now_ns = time.monotonic_ns()
         self._marks.append((now_ns, what, number, error))
+        if self._page is not None and what == BEGUN:
+            self._page.mark_iteration(now_ns)
         if now_ns - self._written_ns > PART_NS:
             self._write(Frame.PART_RECORDS)
             self._frame(Frame.PART, self._section(now_ns, complete=False))

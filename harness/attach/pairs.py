@@ -85,10 +85,15 @@ class PairsPage:
         """Return who took a signal when a pair was seen for the first time lately."""
         return Handler(int(self.head["handler"][0][number]))
 
-    def marks_since(self, seen: int) -> NDArray[np.void]:
-        """Return the marks of iterations from a number on, as far as the ring still has them."""
-        made = self["marks"]
+    def marks_since(self, seen: int, made: int) -> NDArray[np.void]:
+        """Return the marks of iterations from one number to another that the ring still has."""
         return np.asarray(self.mark[np.arange(max(seen, made - MARKS), made) % MARKS])
+
+    def mark_iteration(self, begin_ns: int) -> None:
+        """Note that the program begins an iteration that it marks; for programs in Python."""
+        made = self["marks"]
+        self.mark[made % MARKS] = (begin_ns, 0, BY_PROGRAM)
+        self["marks"] = made + 1
 
 
 def map_new_pages(folder: Path, pages: dict[int, PairsPage]) -> None:

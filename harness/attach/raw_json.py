@@ -50,6 +50,8 @@ class Program:
     injected : str
         Law of the noise that was injected; empty if there was none.
     injection_seed : int
+    keep : float
+        Share of the ranks whose full records the run file keeps.
     origins : mapping
         Machine, scheduler and repository, as rank 0 found them; may be empty.
     recording : mapping
@@ -78,6 +80,7 @@ class Program:
     chooses_solves: bool = False
     injected: str = ""
     injection_seed: Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)] = 0
+    keep: Annotated[float, Meta(gt=0, le=1)] = 1.0
     origins: Mapping[str, Any] = field(default_factory=dict)
     recording: Mapping[str, Any] = field(default_factory=dict)
 

@@ -38,6 +38,7 @@ from hindmost.harness.loops.names import with_places
 from hindmost.harness.rank_failures import on_all, on_root
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Recording, rank_run
+from hindmost.harness.reduction.kept import write_kept
 from hindmost.harness.runfile.attributes import Attached, SummedCalls
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import (
@@ -50,7 +51,6 @@ from hindmost.harness.runfile.contents import (
 from hindmost.harness.runfile.contexts import merged_over
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
-from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import ProgressLine
 from hindmost.parsing import is_plain_name, parse_json
 from hindmost.text import counted
@@ -81,6 +81,8 @@ class Conversion:
         For the person who waits.
     name : RunName, optional
         Of the run file; by default its workload names it.
+    keep : float, optional
+        Share of the ranks whose full records are kept; by default as the program was recorded.
     """
 
     program: RawProgram
@@ -91,6 +93,7 @@ class Conversion:
     iterate_at: tuple[str, int] | None
     line: ProgressLine
     name: RunName | None = None
+    keep: float | None = None
 
     def write(self, number: int, sections: tuple[Matched, ...]) -> list[Path]:
         """Write the run files of some sections of one kind; collective.
@@ -350,7 +353,8 @@ class SectionGroup:
         if self._about:
             tell_missing(of_run, conversion.report)
         name = conversion.name or RunName.of(conversion.out, of_run)
-        path = write_run_as(name, of_run, runs, communicator)
+        share = conversion.keep or self._program.first.program.keep
+        path, _ = write_kept(name, of_run, runs, share, communicator)
         on_root(communicator, lambda: conversion.journal.note(entry, path))
         return path
 

@@ -75,6 +75,8 @@ class AttachRequest:
     sample : int, True or None
         Samples a second of where its threads spend processor time; True for as many as cost at
         most 0.3 %, None for no samples.
+    keep : float
+        Share of the ranks whose full records the run files keep.
     """
 
     out: Path
@@ -88,6 +90,7 @@ class AttachRequest:
     seed: int = 0
     most_seconds: float | None = None
     sample: int | None = None
+    keep: float = 1.0
 
     def text(self, origins: Origins | None) -> str:
         """Return the file of settings.
@@ -121,6 +124,7 @@ class AttachRequest:
                 )
             lines.append(f"most_ns {round(self.most_seconds * 1e9)}")
         lines += sample_lines(self.sample, f"--sample {self.sample}", "no number")
+        lines += keep_lines(self.keep, f"--keep {self.keep:g}")
         if self.iterate_at:
             chosen = [
                 option
@@ -220,6 +224,25 @@ def sample_lines(sample: int | None, given: str, default: str) -> list[str]:
     if not 1 <= sample <= MAX_SAMPLES:
         raise UsageError(f"{given}: give 1 to {MAX_SAMPLES:,} samples a second, or {default}.")
     return [f"sample {0 if sample is True else sample}"]
+
+
+def keep_lines(keep: float, given: str) -> list[str]:
+    """Return the line that says which share of the ranks keeps full records; none for all.
+
+    Parameters
+    ----------
+    keep : float
+    given : str
+        What was given, for messages.
+
+    Raises
+    ------
+    UsageError
+        It is no share.
+    """
+    if not 0.0 < keep <= 1.0:
+        raise UsageError(f"{given}: it must be above 0 and at most 1, as 0.05.")
+    return [f"keep {keep!r}"] if keep < 1.0 else []
 
 
 def event_lines(*, activities: bool = True) -> list[str]:

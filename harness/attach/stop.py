@@ -60,6 +60,10 @@ class ProgramWatch:
         Returns the raw file of the first rank's node, once there is one.
     out : Path
         Where run files of earlier runs are.
+    title : str
+        What the program calls the loop that it marks; empty if it does not say.
+    total : int
+        The iterations of that loop, if they are known before; else 0.
     """
 
     def __init__(
@@ -69,13 +73,16 @@ class ProgramWatch:
         say: Callable[[str], None],
         raw_file: Callable[[], Path | None],
         out: Path,
+        *,
+        title: str = "",
+        total: int = 0,
     ) -> None:
         self.page = PairsPage(pages / "0")
         self.request, self._say, self._raw_file = request, say, raw_file
         self._watcher = LoopWatcher(self.page)
         self._pages, self._work = pages, RankWork(pages)
         self._failure = ""
-        self._out = out
+        self._out, self._title, self._total = out, title, total
         self._folder: Path | None = None
         self._begin_s, self._began_utc_s = time.monotonic(), time.time()
         self._limit: Limit | None = None
@@ -274,6 +281,10 @@ class ProgramWatch:
         if use.limit_s is not None:
             self._say(use.ending())
 
+    def lose(self) -> None:
+        """Note that the program is gone, and nobody knows how it has ended."""
+        self._write_note(replace(self._use(), lost=True))
+
     def _write_note(self, use: TimeUse) -> None:
         if self._folder is None:
             return
@@ -309,7 +320,8 @@ class ProgramWatch:
                 end_seen_s = max(0.0, end_s - (0.0 if self._watcher.is_marked else level_s))
         return replace(
             use,
-            loop=self._watcher.name,
+            loop=(self._watcher.is_marked and self._title) or self._watcher.name,
+            total=self._total,
             iterations=iterations.count,
             level_s=level_s,
             bound_s=iterations.next.bound_s(),

@@ -29,6 +29,8 @@ from hindmost.models.ahead.next_iterations import NextIterations
 NS = 1e-9
 ITERATIONS = 3
 """Effective iterations from which on a loop is the one that iterates."""
+MAX_MARKS = 256
+"""Iterations that are measured of those that began since the last time."""
 LATEST = 200
 """Iterations over which they are counted."""
 PAUSES, LONGEST_PAUSE_S = 20.0, 1.0
@@ -83,13 +85,13 @@ class LoopIterations:
     def __init__(self) -> None:
         self.next, self.checkpoints = NextIterations(), CheckpointsSeen()
         self.begin_ns: int | None = None
-        self._written_bytes = 0
+        self._written_bytes = self._passed = 0
         self._last_s: deque[float] = deque(maxlen=LATEST)
 
     @property
     def count(self) -> int:
         """Iterations that have ended."""
-        return self.next.observed
+        return self.next.observed + self._passed
 
     @property
     def begun(self) -> int:
@@ -105,6 +107,11 @@ class LoopIterations:
         if self.begin_ns is not None:
             times = np.append(times, max(0.0, (now_ns - self.begin_ns) * NS))
         return float(times.sum() ** 2 / max(1e-300, (times**2).sum()))
+
+    def pass_over(self, count: int) -> None:
+        """Count iterations that are not measured; the one that is begun next comes after them."""
+        self._passed += count + (self.begin_ns is not None)
+        self.begin_ns = None
 
     def begin(self, begin_ns: int, written_bytes: int) -> None:
         """Note that an iteration begins, which ends the one before."""
@@ -182,10 +189,7 @@ class LoopWatcher:
 
     def poll(self) -> bool:
         """Take in what happened since the last time; return whether another loop iterates now."""
-        for mark in self._page.marks_since(self._marks_seen):
-            series = self._iterations.setdefault(int(mark["loop"]), LoopIterations())
-            series.begin(int(mark["begin_ns"]), int(mark["written_bytes"]))
-        self._marks_seen = self._page["marks"]
+        self._take_marks()
         chosen, name = self._iterations.get(BY_PROGRAM), "the program's marks"
         if chosen is None:
             self._look_at_code()
@@ -199,6 +203,19 @@ class LoopWatcher:
         self.iterations, self.name = chosen, name
         self.is_marked = chosen is self._iterations.get(BY_PROGRAM)
         return True
+
+    def _take_marks(self) -> None:
+        """Take in the iterations that began; of very many only the last ones are measured."""
+        made = self._page["marks"]
+        marks = self._page.marks_since(self._marks_seen, made)[-MAX_MARKS:]
+        passed = made - self._marks_seen - len(marks)
+        if passed > 0 and (marks["loop"] == marks["loop"][0]).all():
+            series = self._iterations.setdefault(int(marks["loop"][0]), LoopIterations())
+            series.pass_over(passed)
+        for mark in marks:
+            series = self._iterations.setdefault(int(mark["loop"]), LoopIterations())
+            series.begin(int(mark["begin_ns"]), int(mark["written_bytes"]))
+        self._marks_seen = made
 
     def _look_at_code(self) -> None:
         """Find the loops anew where pairs have come that were not there before."""

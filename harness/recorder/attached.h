@@ -41,7 +41,8 @@ static struct attached {
   char *injected; /* the law of injected noise */
   int marking_call; /* at which iterations end, and of these each Nth; NO_CALL, FIND_CALL */
   int64_t marking_nth;
-  const char *pages; /* the folder of the pages of ranks (pairs.h); NULL: there is none */
+  char *keep; /* the share of ranks that keep full records; NULL: all */
+  char *pages; /* the folder of the pages of ranks (pairs.h); NULL: there is none */
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
   int64_t *activities; /* memory for the times of activities at each mark */

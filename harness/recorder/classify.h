@@ -14,6 +14,7 @@
 static struct call_hooks {
   void (*before_call)(void);
   void (*after_call)(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
+  void (*after_iteration)(void); /* of a solver */
 } call_hooks;
 
 /* Calls by name, for a person who has to choose one: those that were not recorded, and, where iterations

@@ -57,8 +57,11 @@ static void leave_own(void) {
   for (int i = 0; i < loop.phases; i++) free(loop.phase[i]);
   for (int i = 0; i < loop.errors; i++) free(loop.error[i]);
   free(attached.about);
+  free(attached.pages);
+  free(attached.keep);
   free(attached.origins);
   if (attached.records) last = attached;
+  end_pairs();
   outer.attached.calls += attached.calls; /* of an attached program, too */
   outer.attached.recordings++;
   outer.attached.solves += attached.solves;
@@ -75,10 +78,12 @@ static void leave_own(void) {
 }
 
 static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
-  (void)call, (void)flags;
   if (sampling) sampler_leave(begin_ns, end_ns);
+  if (pairs_page) note_pair(begin_ns, end_ns, call, flags);
   if (attached.budget) bound_after_call(0);
 }
+
+static void note_solver_iteration(void) { note_iteration(now(), BY_PROGRAM); }
 
 static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   sampler_pause();
@@ -98,9 +103,12 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   pairs_page = NULL;
   FILE *file = fmemopen(settings, strlen(settings), "r");
   if (file) take_settings(file);
-  if (attached.budget || attached.samples) call_hooks.after_call = bound_call;
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
+  if (attached.pages) begin_pairs();
+  begin_stretches(now());
+  if (attached.budget || attached.samples || pairs_page) call_hooks.after_call = bound_call;
+  if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
 }
 
 static int get_memory_again(void) {

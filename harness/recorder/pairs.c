@@ -162,9 +162,17 @@ static void begin_pairs(void) {
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) return;
   if (file < 0) memory->end_ns = INT64_MAX;
-  io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+  if (io_file < 0) io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
   pairs_page = memory;
+  memset(&since, 0, sizeof since);
   __atomic_store_n(&pairs_page->pid, getpid(), __ATOMIC_RELEASE);
+}
+
+static void end_pairs(void) {
+  if (!pairs_page) return;
+  munmap(pairs_page, sizeof *pairs_page);
+  pairs_page = NULL;
+  memset(&since, 0, sizeof since);
 }
 
 /* ---- for programs that ask: collective over MPI_COMM_WORLD, so that all ranks get the same answer ---- */

@@ -56,6 +56,7 @@ static inline int is_poll(int32_t class) {
 
 /* When the recorder has begun: the page of this rank, in a folder of the node. */
 static void begin_pairs(void);
+static void end_pairs(void);
 
 /* What the first pair begins after; the time of a pause of the recorder counts to the call before it. */
 static void begin_stretches(int64_t t);

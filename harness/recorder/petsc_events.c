@@ -124,6 +124,7 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
   }
   if (norm_memory && norms_seen < MAX_NORMS) norm_memory[norms_seen] = norm;
   norms_seen++;
+  if (call_hooks.after_iteration) call_hooks.after_iteration();
   if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */
   return 0;
 }

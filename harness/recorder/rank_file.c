@@ -89,6 +89,7 @@ static void write_program(void) {
     text_string(&text, "injected", attached.injected);
     text_number(&text, "injection_seed", injection_seed());
   }
+  if (attached.keep) text_add(&text, ",\"keep\":%s", attached.keep);
   if (attached.about) text_add(&text, ",\"recording\":%s", attached.about);
   if (attached.origins && attached.rank == 0) text_add(&text, ",\"origins\":%s", attached.origins);
   text_frame(&text, RAW_PROGRAM);

@@ -37,6 +37,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "folder")) copy_text(attached.folder, sizeof attached.folder, value);
   else if (!strcmp(key, "about")) attached.about = strdup(value);
   else if (!strcmp(key, "pages")) attached.pages = strdup(value);
+  else if (!strcmp(key, "keep")) attached.keep = strdup(value);
   else if (!strcmp(key, "board")) copy_text(attached.board, sizeof attached.board, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.harness.reduction.transfers import slow_transfers
 from hindmost.harness.runfile.bodies import NOT_WORK
-from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.runfile.contents import Edges, RankRun
+from hindmost.harness.runfile.writer import Blocks, RunsSeen, runs_of
+from hindmost.harness.solo import of_all
 from hindmost.models.ranks.histogram import empty_histogram
 from hindmost.models.ranks.lateness import Lateness
-from hindmost.models.ranks.reductions import Reductions
+from hindmost.models.ranks.reductions import ONE_PROCESS, OneProcess, Reductions
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.text import counted
 
@@ -31,25 +33,25 @@ BINS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What was decided for this rank.
+    """What was decided for the ranks of this process.
 
     Attributes
     ----------
-    full : bool
-        Whether this rank keeps full records.
+    full : bool array, shape (rank,)
+        Whether each keeps full records.
     ranks : tuple of int
-        Those that do, ascending.
-    every : dict of str to float, int, str or array
-        What is kept of this rank in any case, by variable of the file; see `of_rank`.
+        Those of all processes that do, ascending.
+    every : tuple of dict of str to float, int, str or array
+        What is kept of each rank in any case, by variable of the file; see `of_rank`.
     shared : dict of str to array
         Variables about all ranks together.
     account : dict
         The decision and its cost; part of the file's ``spec``.
     """
 
-    full: bool
+    full: NDArray[np.bool_]
     ranks: tuple[int, ...]
-    every: dict[str, Any]
+    every: tuple[dict[str, Any], ...]
     shared: dict[str, NDArray[Any]]
     account: dict[str, Any]
 
@@ -64,25 +66,17 @@ class Kept:
         )
 
 
-def decide(
-    run: RankRun,
-    share: float,
-    communicator: MPI.Intracomm,
-    *,
-    seed: int = 0,
-    always: tuple[int, ...] = (),
-) -> Kept:
+def decide(blocks: Blocks, share: float, communicator: Any) -> Kept:
     """Decide which ranks keep their full records; collective.
 
-    Ranks reduce sums, minima and maxima. What the root gathers is a vector of every rank, from
-    which it draws the first centroids, and scores.
+    Processes reduce sums, minima and maxima. What the root gathers is a vector of every rank, from
+    which it draws the first centroids, and scores. Of a run with cycles rank 0 is kept: it has the
+    predictions and the blocks.
 
     Parameters
     ----------
     share : float
         Of all ranks, above 0 and at most 1.
-    always : tuple of int
-        Ranks that are kept in any case.
 
     Raises
     ------
@@ -90,29 +84,34 @@ def decide(
         The ranks did not record the same number of bodies.
     """
     began, cpu = time.perf_counter(), time.process_time()
-    reductions = RankReductions(communicator)
-    mine = np.array([run.bodies.duration.size], np.int64)
-    counts = reductions.least(np.concatenate([mine, -mine]))
-    if counts[0] != -counts[1]:
+    seen = RunsSeen.of(blocks)
+    counts = sorted({bodies for bodies, _ in of_all(communicator, seen.sizes)})
+    if len(counts) > 1:
         raise UsageError(
-            f"--keep: the ranks recorded {counts[0]} to {-counts[1]} iterations; --keep needs the "
+            f"--keep: the ranks recorded {counts[0]} to {counts[-1]} iterations; --keep needs the "
             "same number on all. Run without --keep."
         )
-    bodies = bodies_of_rank(run, communicator, slow_transfers(run, communicator, reductions))
-    chosen, meeting = keep(bodies, share, seed=seed, always=always, reductions=reductions)
-    edges = interval_edges(run.bodies.duration.size)
+    reductions = reductions_over(communicator)
+    transfer = slow_transfers(blocks, seen, communicator, reductions)
+    bodies = bodies_of_ranks(blocks, seen, communicator, transfer)
+    chosen, meeting = keep(
+        bodies,
+        share,
+        always=(0,) if seen.first.cycles is not None else (),
+        reductions=reductions,
+    )
+    edges = interval_edges(counts[0])
     shared = histogram_of_all(bodies.work, reductions)
-    shared |= times_of_intervals(run, edges, reductions)
+    shared |= times_of_intervals(blocks, edges, reductions)
     shared["interval_bodies"] = np.diff(edges).astype(np.int32)
-    full = bool(chosen.kept[0])
     spent = np.array([time.perf_counter() - began, time.process_time() - cpu])
     longest, cpu_all = float(reductions.most(spent)[0]), float(reductions.total(spent)[1])
-    flags = communicator.allgather(full)
-    reasons = communicator.allgather(int(chosen.reasons[0]))
+    reasons = of_all(communicator, chosen.reasons.tolist())
+    ranks = tuple(np.flatnonzero(of_all(communicator, chosen.kept.tolist())).tolist())
     account = {
         "share": share,
-        "ranks": communicator.size,
-        "kept": int(sum(flags)),
+        "ranks": len(reasons),
+        "kept": len(ranks),
         "groups": chosen.clustering.k,
         "reasons": {
             name: [rank for rank, reason in enumerate(reasons) if reason == at]
@@ -124,39 +123,46 @@ def decide(
         "bytes_per_rank": reductions.sent_bytes,
     }
     return Kept(
-        full=full,
-        ranks=tuple(rank for rank, flag in enumerate(flags) if flag),
-        every=of_rank(run, meeting, bodies.transfer is not None),
+        full=chosen.kept,
+        ranks=ranks,
+        every=tuple(
+            of_rank(run, at, meeting, edges, transfers=bodies.transfer is not None)
+            for at, run in enumerate(runs_of(blocks))
+        ),
         shared=shared,
         account=account,
     )
 
 
-def bodies_of_rank(
-    run: RankRun, communicator: MPI.Intracomm, transfer: NDArray[np.float64] | None
+def bodies_of_ranks(
+    blocks: Blocks, seen: RunsSeen, communicator: Any, transfer: NDArray[np.float64] | None
 ) -> BodiesOfRanks:
-    """Return what this rank brings to the choice; collective, for the numbers of the nodes."""
-    bodies = run.bodies
-    hosts = communicator.allgather(run.host)
-    nodes = list(dict.fromkeys(hosts))
-    edges = run.incoming
-    messages = edges.source.size if edges.messages is None else edges.messages.sum()
+    """Return what the ranks of this process bring to the choice; collective."""
+    phases = np.stack([run.bodies.phase_duration for run in runs_of(blocks)], axis=1)
     times = {
-        name: bodies.phase_duration[:, [at]].astype(np.float64)
-        for at, name in enumerate(bodies.phases)
+        name: phases[:, :, at].astype(np.float64)
+        for at, name in enumerate(seen.first.bodies.phases)
     }
+    hosts = [values["host"] for values in seen.values]
+    nodes = list(dict.fromkeys(of_all(communicator, hosts)))
+    first = sum(communicator.allgather(len(hosts))[: communicator.rank])
     return BodiesOfRanks(
         parts={name: time for name, time in times.items() if name not in NOT_WORK},
         not_work={name: time for name, time in times.items() if name in NOT_WORK},
         transfer=transfer,
         counts={
-            "messages": ("count", np.array([float(messages)])),
-            "bytes": ("bytes", np.array([float(edges.bytes.sum())])),
+            "messages": ("count", np.array([messages_of(edges) for edges in seen.edges])),
+            "bytes": ("bytes", np.array([float(edges.bytes.sum()) for edges in seen.edges])),
         },
-        ids=np.array([communicator.rank], np.int64),
-        node_of=np.array([nodes.index(run.host)], np.int64),
+        ids=first + np.arange(len(hosts)),
+        node_of=np.array([nodes.index(host) for host in hosts], np.int64),
         nodes=len(nodes),
     )
+
+
+def messages_of(edges: Edges) -> float:
+    """Return how many messages an iteration has."""
+    return float(edges.source.size if edges.messages is None else edges.messages.sum())
 
 
 def interval_edges(count: int) -> NDArray[np.int64]:
@@ -168,34 +174,39 @@ def interval_edges(count: int) -> NDArray[np.int64]:
     return np.linspace(0, count, min(INTERVALS, count) + 1).astype(np.int64)
 
 
-def of_rank(run: RankRun, late: Lateness, transfers: bool) -> dict[str, Any]:
-    """Return what is kept of this rank, by variable of the file.
+def of_rank(
+    run: RankRun, at: int, late: Lateness, edges: NDArray[np.int64], *, transfers: bool
+) -> dict[str, Any]:
+    """Return what is kept of a rank, by variable of the file.
 
     Parameters
     ----------
+    at : int
+        Its place in this process.
     late : Lateness
-        Of this rank alone.
+        Of the ranks of this process.
+    edges : int64 array, shape (interval + 1,)
     transfers : bool
         Whether slow transfers are known.
     """
     phases = run.bodies.phase_duration.astype(np.float64)
-    profile = np.add.reduceat(phases, interval_edges(len(phases))[:-1], axis=0)
+    profile = np.add.reduceat(phases, edges[:-1], axis=0)
     kept = {
         "profile_phase": profile.astype(np.float32),
         "every_solve_time": run.bodies.solve_time_s,
-        "every_last": int(late.last[0]),
-        "every_waited": float(late.waited_s[0]),
-        "every_charged": float(late.charged_s[0]),
-        "every_lost": float(late.lost_s[0]),
-        "every_deviation": float(late.deviation_s[0]),
-        "every_longest": float(late.longest_s[0]),
-        "every_longest_body": int(late.longest_body[0]),
-        "every_drift": float(late.drift[0]),
+        "every_last": int(late.last[at]),
+        "every_waited": float(late.waited_s[at]),
+        "every_charged": float(late.charged_s[at]),
+        "every_lost": float(late.lost_s[at]),
+        "every_deviation": float(late.deviation_s[at]),
+        "every_longest": float(late.longest_s[at]),
+        "every_longest_body": int(late.longest_body[at]),
+        "every_drift": float(late.drift[at]),
         "every_host": run.host,
     }
     if transfers:
-        kept["every_transfer"] = float(late.transfer_s[0])
-        kept["every_transfer_charged"] = float(late.transfer_charged_s[0])
+        kept["every_transfer"] = float(late.transfer_s[at])
+        kept["every_transfer_charged"] = float(late.transfer_charged_s[at])
     return kept
 
 
@@ -219,7 +230,7 @@ def histogram_of_all(work: NDArray[np.float64], reductions: Reductions) -> dict[
 
 
 def times_of_intervals(
-    run: RankRun, edges: NDArray[np.int64], reductions: Reductions
+    blocks: Blocks, edges: NDArray[np.int64], reductions: Reductions
 ) -> dict[str, NDArray[np.float64]]:
     """Return when intervals of bodies begin, and how long their cycles last; collective.
 
@@ -230,15 +241,17 @@ def times_of_intervals(
         ``interval_run_time``: of the restart cycles that begin in the interval, from the begin of
         the first rank to the end of the last; no less than the longest that a rank spent in them.
     """
-    bodies = run.bodies
-    end = bodies.start + bodies.duration
-    begins = np.flatnonzero(bodies.position == 0)
-    if not begins.size or begins[0] != 0:
-        begins = np.append(0, begins)
-    lasts = np.append(begins[1:], end.size) - 1
-    first = reductions.least(np.concatenate([bodies.start[edges[:-1]], bodies.start[begins]]))
-    spent = np.add.reduceat(bodies.duration, begins)
-    ended, longest = reductions.most(np.stack([end[lasts], spent]))
+    firsts, lasts = [], []
+    for bodies in (run.bodies for run in runs_of(blocks)):
+        end = bodies.start + bodies.duration
+        begins = np.flatnonzero(bodies.position == 0)
+        if not begins.size or begins[0] != 0:
+            begins = np.append(0, begins)
+        last = np.append(begins[1:], end.size) - 1
+        firsts.append(np.concatenate([bodies.start[edges[:-1]], bodies.start[begins]]))
+        lasts.append(np.stack([end[last], np.add.reduceat(bodies.duration, begins)]))
+    first = reductions.least(np.min(firsts, axis=0))
+    ended, longest = reductions.most(np.max(lasts, axis=0))
     span = np.maximum(ended - first[edges.size - 1 :], longest)
     interval = np.searchsorted(edges, begins, side="right") - 1
     return {
@@ -247,13 +260,18 @@ def times_of_intervals(
     }
 
 
+def reductions_over(communicator: Any) -> RankReductions | OneProcess:
+    """Return the reductions of the processes that share the ranks of a run."""
+    return ONE_PROCESS if communicator.size == 1 else RankReductions(communicator)
+
+
 class RankReductions:
     """`hindmost.models.ranks.reductions.Reductions` over MPI; counts what it costs.
 
     Attributes
     ----------
     calls, sent_bytes : int
-        Reductions and gathers, and the bytes that this rank brought to them.
+        Reductions and gathers, and the bytes that this process brought to them.
     """
 
     def __init__(self, communicator: MPI.Intracomm) -> None:

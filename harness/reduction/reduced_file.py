@@ -2,36 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.reduction.decide import Kept, RankReductions, interval_edges
+from hindmost.harness.reduction.decide import Kept, interval_edges, reductions_over
 from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.part_file import RunName
-from hindmost.harness.runfile.writer import gather_edges, write_run_as
+from hindmost.harness.runfile.writer import (
+    Blocks,
+    RunsSeen,
+    gather_edges,
+    runs_of,
+    write_run_as,
+)
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 
-if TYPE_CHECKING:
-    from mpi4py import MPI
+
+class KeptBlocks(Sequence[list[RankRun]]):
+    """The ranks of this process that are kept, in blocks; those without any are left out.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        All of its ranks.
+    sizes : sequence of int
+        Ranks of each block.
+    full : bool array, shape (rank,)
+        Those that are kept.
+    first : mapping of str
+        What the first of them has instead of its own; the others have no edges.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        sizes: Sequence[int],
+        full: NDArray[np.bool_],
+        first: Mapping[str, Any],
+    ) -> None:
+        self._blocks, self._full, self._first = blocks, full, first
+        borders = enumerate(pairwise(accumulate(sizes, initial=0)))
+        self._parts = [(at, begin) for at, (begin, end) in borders if full[begin:end].any()]
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return len(self._parts)
+
+    def __getitem__(self, number: Any) -> Any:
+        """Return a block."""
+        at, begin = self._parts[number]
+        first = int(np.argmax(self._full))
+        return [
+            replace(run, **self._first if rank == first else {"incoming": none_of(run.incoming)})
+            for rank, run in enumerate(self._blocks[at], begin)
+            if self._full[rank]
+        ]
 
 
-ALWAYS = (0,)
-"""Ranks of an adaptive run that are always kept: rank 0 has the predictions and the blocks."""
-
-
-def write_reduced_run(
-    folder: Path, header: Header, run: RankRun, kept: Kept, communicator: MPI.Intracomm
+def write_reduced(
+    name: RunName, header: Header, blocks: Blocks, kept: Kept, communicator: Any
 ) -> Path:
-    """Write a reduced run into a new, numbered file; collective.
+    """Write a run file with full records of the ranks that are kept; collective.
 
-    The kept ranks write their records among themselves, the first of them the file; what is of
-    every rank is gathered there. Of an adaptive run rank 0 must be kept, see `ALWAYS`.
+    They write their records among themselves, the first of them the file; what is of every rank is
+    gathered there. Sums of the file are those of all ranks.
 
     Returns
     -------
@@ -44,44 +86,54 @@ def write_reduced_run(
         The file cannot be written.
     """
     header = replace(header, spec={**header.spec, "reduction": kept.account})
-    edges = gather_edges(run.incoming, communicator)
-    of_all: list[Any] | None = communicator.gather(kept.every)
-    of_cycles = cycles_of_all(run, communicator)
-    of_bodies = bodies_of_all(run, communicator)
-    # the first rank that is kept writes: it may be another than rank 0
-    writer = kept.ranks[0]
+    seen = RunsSeen.of(blocks)
+    edges = gather_edges(Edges.together(seen.edges), communicator)
+    of_ranks = communicator.gather((kept.every, seen.sums))
+    of_first = {name: getattr(seen.first, name) for name in ("contexts", "solves", "residual_norm")}
+    at_root = edges, of_ranks, of_first, cycles_of_all(seen.first, communicator)
+    of_bodies = bodies_of_all(blocks, seen.first, communicator)
+    # the process of the first rank that is kept writes: it may be another than the first one
+    writer = int(np.argmax(communicator.allgather(bool(kept.full.any()))))
     if writer != 0:
         if communicator.rank == 0:
-            communicator.send((edges, of_all, of_cycles), dest=writer)
+            communicator.send(at_root, dest=writer)
         elif communicator.rank == writer:
-            edges, of_all, of_cycles = communicator.recv(source=0)
+            at_root = communicator.recv(source=0)
     every: dict[str, Any] = {}
-    if communicator.rank == writer and of_all is not None:
+    sums: dict[str, Any] = {}
+    first: dict[str, Any] = {"incoming": none_of(edges)}
+    if communicator.rank == writer:
+        edges, of_ranks, of_first, of_cycles = at_root
+        first = {"incoming": edges, **of_first}
+        of_all = [of_rank for part, _ in of_ranks for of_rank in part]
+        sums = {name: sum(part[name] for _, part in of_ranks) for name in seen.sums}
         every = {
             "kept_rank": np.array(kept.ranks, np.int32),
-            **{name: [each[name] for each in of_all] for name in kept.every},
-            "profile_phase": np.stack([each["profile_phase"] for each in of_all], axis=1),
+            **{name: [of_rank[name] for of_rank in of_all] for name in of_all[0]},
+            "profile_phase": np.stack([of_rank["profile_phase"] for of_rank in of_all], axis=1),
             **kept.shared,
             **of_cycles,
             **of_bodies,
         }
-    kept_only: Any = communicator.Split(0 if kept.full else 1, communicator.rank)
     path = failure = None
-    if kept.full:
-        mine = replace(run, incoming=edges if communicator.rank == writer else none_of(edges))
+    kept_only = communicator
+    if communicator.size > 1:
+        kept_only = communicator.Split(0 if kept.full.any() else 1, communicator.rank)
+    if kept.full.any():
+        mine = KeptBlocks(blocks, seen.blocks, kept.full, first)
         try:
-            name = RunName.of(folder, header)
-            path = write_run_as(name, header, [[mine]], kept_only, every)
+            path = write_run_as(name, header, mine, kept_only, every, sums)
         except Exception as error:  # raised on all ranks, which wait for it below
             failure = error
-    kept_only.Free()
+    if communicator.size > 1:
+        kept_only.Free()
     path, failure = communicator.bcast((path, failure), root=writer)
     if failure is not None:
         raise failure
     return Path(path)
 
 
-def none_of(edges: Any) -> Any:
+def none_of(edges: Edges) -> Edges:
     """Return the same without an edge."""
     return replace(
         edges,
@@ -93,17 +145,17 @@ def none_of(edges: Any) -> Any:
     )
 
 
-def bodies_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, NDArray[Any]]:
+def bodies_of_all(blocks: Blocks, first: RankRun, communicator: Any) -> dict[str, NDArray[Any]]:
     """Return the variables on the bodies of all ranks, the same on every rank; collective.
 
     None of an adaptive run, whose cycles follow no law.
     """
-    if run.cycles is not None:
+    if first.cycles is not None:
         return {}
     found = digest_of_ranks(
-        run.bodies.duration[:, None],
-        run.bodies.kind == BodyKind.FILL,
-        reductions=RankReductions(communicator),
+        np.stack([run.bodies.duration for run in runs_of(blocks)], axis=1),
+        first.bodies.kind == BodyKind.FILL,
+        reductions=reductions_over(communicator),
     )
     return {
         "all_least": found.fastest,
@@ -115,7 +167,7 @@ def bodies_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, NDArra
     }
 
 
-def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:
+def cycles_of_all(run: RankRun, communicator: Any) -> dict[str, Any]:
     """Return the variables on the cycles of all ranks, on rank 0; collective.
 
     Sums and maxima of counts are exact, so the work of every cycle is known as if all ranks had
@@ -128,10 +180,10 @@ def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:
         (interval, rank, count); ``phase_least``, shape (iteration, phase), seconds. Empty on the
         other ranks, and for runs without cycles.
     """
-    from mpi4py import MPI
-
     if run.cycles is None:
         return {}
+    from mpi4py import MPI  # a process that converts a program alone has none
+
     counts = np.stack([run.cycles.counts[name] for name in COUNTS], axis=1).astype(np.int64)
     profile = np.add.reduceat(counts, interval_edges(len(counts))[:-1], axis=0)
     phases = np.ascontiguousarray(run.bodies.phase_duration, np.float32)
@@ -146,7 +198,7 @@ def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:
     return {**found, "profile_count": np.stack(profiles, axis=1)}
 
 
-def reduced(mine: NDArray[Any], operation: Any, communicator: MPI.Intracomm) -> NDArray[Any]:
+def reduced(mine: NDArray[Any], operation: Any, communicator: Any) -> NDArray[Any]:
     """Return a reduction over the ranks on rank 0; elsewhere what comes back has no meaning."""
     result = np.empty_like(mine)
     communicator.Reduce(np.ascontiguousarray(mine), result, op=operation, root=0)

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from hindmost.errors import DataError, NotARunFileError
-from hindmost.files import matching, open_regular, write_atomically
+from hindmost.files import data_errors, matching, open_regular, write_atomically
 from hindmost.printable import cleaned
 from hindmost.records import check_version, from_document, to_document
 
@@ -259,10 +259,8 @@ class FeedReader:
         self._rest = b""
         self._whole: deque[bytes] = deque()
         self._known: FeedHead | None = None
-        try:
+        with data_errors(path, "read"):
             self._file = open_regular(path)
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}.") from error
         lines = self.read_lines(1)
         if not lines or lines[0].get("schema") != SCHEMA:
             self.close()
@@ -332,10 +330,8 @@ def find_feed(path: Path) -> Path:
     """
     if path.name.endswith(SUFFIX):
         return path
-    try:
+    with data_errors(path, "read as a folder"):
         files = [each for each in matching(path, f"*{SUFFIX}") if each.is_file()]
-    except OSError as error:
-        raise DataError(f"{path} cannot be read as a folder: {error.strerror}.") from error
     if not files:
         raise DataError(
             f"{path} has neither a live feed (*{SUFFIX}) of 'hindmost run --live' nor a "
@@ -369,10 +365,8 @@ def write_control(feed: Path, head: FeedHead, period_s: float, metric: str) -> N
             f"{list(metrics)}."
         )
     path = control_file(feed)
-    try:
+    with data_errors(path, "written"):
         write_atomically(path, f"{periods.index(period_s)} {metrics.index(metric)}\n", mode=0o600)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def whole_ns(value_s: float) -> int | None:

@@ -91,7 +91,7 @@ class Matches:
         messages = [each[each["rank"] != own + rank] for rank, each in enumerate(messages)]
         sent = [of_rank[of_rank["sent"]] for of_rank in messages]
         receipts = [of_rank[~of_rank["sent"]] for of_rank in messages]
-        received = exchanged(sent, [sent_to(each, each) for each in sent], counts, communicator)
+        received = exchanged([sent_to(each, each) for each in sent], counts, communicator)
         index = [matched(*each, gap) for each in zip(receipts, received, strict=True)]
         found = cls(counts=counts, sent=sent, receipts=receipts, received=received, index=index)
         if gap < bodies and communicator.allreduce(int(found.cross_bodies(gap))):
@@ -170,7 +170,7 @@ class Matches:
             inside = (sent["body"] >= 0) & (kind[sent["body"], 0] != EventKind.UNKNOWN)
             of_sends.append(np.where(inside, sends[sent["body"], place], OUTSIDE))
         parts = [sent_to(*each) for each in zip(self.sent, of_sends, strict=True)]
-        received = exchanged(self.sent, parts, self.counts, communicator)
+        received = exchanged(parts, self.counts, communicator)
         found = []
         for rank, index in enumerate(self.index):
             numbers = np.full(index.size, OUTSIDE)
@@ -250,7 +250,6 @@ def sent_to(sent: NDArray[np.void], values: NDArray[Any]) -> dict[int, NDArray[A
 
 
 def exchanged(
-    sent: Sequence[NDArray[np.void]],
     parts: Sequence[dict[int, NDArray[Any]]],
     counts: Sequence[int],
     communicator: MPI.Intracomm,
@@ -270,7 +269,7 @@ def exchanged(
             if 0 <= target < borders[-1]:
                 process = int(np.searchsorted(borders, target, side="right")) - 1
                 mail[process].append((own + rank, target, values))
-    found: list[dict[int, NDArray[Any]]] = [{} for _ in sent]
+    found: list[dict[int, NDArray[Any]]] = [{} for _ in parts]
     for letters in communicator.alltoall(mail):
         for source, target, values in letters:
             found[target - own][source] = values

@@ -164,7 +164,7 @@ class Run:
 
     @property
     def reduced(self) -> bool:
-        """Whether only some ranks have full records (``hindmost run --keep``)."""
+        """Whether only some ranks have full records (``--keep``)."""
         return self.has("kept_rank")
 
     @property

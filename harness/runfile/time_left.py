@@ -144,6 +144,8 @@ class TimeUse:
         The loop whose iterations are meant; empty if none is known.
     iterations : int
         That have ended.
+    total : int
+        How many there will be, if that is known; else 0.
     level_s, bound_s : float or None
         Median of the last iterations, and what the next one may take.
     lag : int
@@ -165,6 +167,8 @@ class TimeUse:
         None if the program was not told to stop.
     status : int or None
         How the program ended, see `hindmost.processes.how_ended`; None while it runs.
+    lost : bool
+        Whether its process is gone, and nobody knows how it ended.
     lag_seen : int or None
         Iterations that began after it was told.
     end_seen_s : float or None
@@ -180,6 +184,7 @@ class TimeUse:
     limit_by: str = ""
     loop: str = ""
     iterations: Count = 0
+    total: Count = 0
     level_s: Positive | None = None
     bound_s: Amount | None = None
     lag: Count = 0
@@ -193,6 +198,7 @@ class TimeUse:
     band: tuple[BandPoint, ...] = ()
     stop: StopDecision | None = None
     status: int | None = None
+    lost: bool = False
     lag_seen: Count | None = None
     end_seen_s: Amount | None = None
     written_after_s: Amount | None = None
@@ -211,12 +217,24 @@ class TimeUse:
         return max(0, math.floor(free_s / self.level_s))
 
     @property
+    def _halves(self) -> tuple[BandPoint, ...]:
+        """The first moment that is kept, the first of the second half, and the last one."""
+        later = [point for point in self.band if 2 * point.iteration >= self.band[-1].iteration]
+        points = (*self.band[:1], *later[:1], *later[-1:])
+        return points if all(b.iteration > a.iteration for a, b in pairwise(points)) else ()
+
+    @property
+    def mean_s(self) -> float | None:
+        """Mean time of the second half of the iterations; None if unknown."""
+        return mean_between(*self._halves[1:]) if self._halves else self.level_s
+
+    @property
     def trend(self) -> float | None:
-        """Level now over the level half as many iterations ago; None if unknown."""
-        before = [point for point in self.band if 2 * point.iteration >= self.iterations]
-        if self.level_s is None or not before:
+        """Mean time of the second half of the iterations over that of the first; None: unknown."""
+        if not self._halves:
             return None
-        return self.level_s / before[0].level_s
+        first, half, last = self._halves
+        return mean_between(half, last) / max(mean_between(first, half), 1e-300)
 
     @property
     def checkpoint_interval_s(self) -> float | None:
@@ -231,10 +249,10 @@ class TimeUse:
 
     def rate(self) -> str:
         """Say how long an iteration takes."""
-        level_s = self.level_s or 0.0
-        if 0.0 < level_s < 1.0:
-            return f"{1.0 / level_s:,.3g} iterations a second"
-        return f"{seconds(level_s)} an iteration"
+        mean_s = self.mean_s or 0.0
+        if 0.0 < mean_s < 1.0:
+            return f"{1.0 / mean_s:,.3g} iterations a second"
+        return f"{seconds(mean_s)} an iteration"
 
     def outlook(self) -> str:
         """Say how much time is left, and for how many iterations."""
@@ -251,11 +269,18 @@ class TimeUse:
         """Say how far the program is."""
         if not self.loop:
             return f"{duration(self.at_s)}: no loop is known yet"
-        parts = [f"{counted(self.iterations, 'iteration')} of {self.loop}", self.rate()]
+        done = counted(self.iterations, "iteration")
+        if self.total:
+            share = percent(self.iterations / self.total, 0)
+            done = f"{self.iterations:,} of {counted(self.total, 'iteration')} ({share})"
+        parts = [f"{done} of {self.loop}", self.rate()]
         if self.trend is not None and abs(self.trend - 1.0) >= 0.02:
             change = percent(abs(self.trend - 1.0), 0)
             longer = "longer" if self.trend > 1.0 else "shorter"
-            parts.append(f"{change} {longer} than after half as many")
+            parts.append(f"{change} {longer} than in the first half")
+        if self.total and self.mean_s is not None:
+            left_s = max(0, self.total - self.iterations) * self.mean_s
+            parts.append(f"about {duration(left_s)} left")
         if self.bound_s is not None:
             parts.append(f"the next may take {seconds(self.bound_s)}")
         if self.limit_s is not None:
@@ -287,6 +312,11 @@ class TimeUse:
             f"It was told to stop{where}, {seconds(self.at_s - stop.at_s)} before its end: "
             f"{stop.explain()}."
         )
+
+
+def mean_between(first: BandPoint, last: BandPoint) -> float:
+    """Return the mean time of the iterations between two moments."""
+    return (last.at_s - first.at_s) / (last.iteration - first.iteration)
 
 
 def read_time_use(folder: Path) -> TimeUse | None:

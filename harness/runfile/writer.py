@@ -35,12 +35,9 @@ It is gone through several times. The ranks of a process follow those of the pro
 """
 
 
-def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
-    """Write the run of all ranks into a new, numbered file of a folder; collective.
-
-    See `write_run_as`.
-    """
-    return write_run_as(RunName.of(folder, header), header, [[run]], communicator)
+def runs_of(blocks: Blocks) -> Iterator[RankRun]:
+    """Go through the ranks of this process."""
+    return (run for block in blocks for run in block)
 
 
 def write_run_as(
@@ -49,6 +46,7 @@ def write_run_as(
     blocks: Blocks,
     communicator: Any,
     every: Mapping[str, Any] | None = None,
+    sums: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the run of all ranks into a new file; collective.
 
@@ -59,6 +57,8 @@ def write_run_as(
     every : mapping of str to array, optional
         On rank 0, if the communicator contains only the kept ranks of a run: the variables of all
         ranks, and ``kept_rank``.
+    sums : mapping of str to int, float or array, optional
+        There, what is summed over all ranks; see `sums_of`.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def write_run_as(
     elif failure is None and target is not None:
         try:
             with target:
-                gather_into(target, seen, blocks, communicator, every)
+                gather_into(target, seen, blocks, communicator, every, sums)
                 path = target.finish()
         except Exception as error:
             failure = carried(error)
@@ -186,6 +186,7 @@ def gather_into(
     blocks: Blocks,
     communicator: MPI.Intracomm,
     every: Mapping[str, Any] | None = None,
+    sums: Mapping[str, Any] | None = None,
 ) -> None:
     """Gather a run from all ranks and write it on rank 0; collective.
 
@@ -205,7 +206,7 @@ def gather_into(
     edges = gather_edges(Edges.together(seen.edges), communicator)
     kept = np.asarray(every["kept_rank"]) if every else None
     events, why_not = common_events(
-        lambda: (run.bodies for block in blocks for run in block),
+        lambda: (run.bodies for run in runs_of(blocks)),
         seen.events,
         edges,
         communicator,
@@ -216,7 +217,8 @@ def gather_into(
     gathered = communicator.gather((seen.values, seen.sums, seen.samples, seen.stretches))
     if target is not None and gathered is not None:
         values = [each for part, _, _, _ in gathered for each in part]
-        sums = {name: sum(part[name] for _, part, _, _ in gathered) for name in seen.sums}
+        of_parts = [part for _, part, _, _ in gathered]
+        sums = sums or {name: sum(part[name] for part in of_parts) for name in seen.sums}
         samples = [each for _, _, part, _ in gathered for each in part]
         stretches = [each for _, _, _, part in gathered for each in part]
         if stretches and len(stretches) == len(values):

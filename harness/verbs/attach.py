@@ -47,6 +47,7 @@ from hindmost.harness.recorder.build import OBJECT, one_at_a_time, recorder_libr
 from hindmost.harness.recorder.prebuilt import library_to_preload
 from hindmost.output import warn, write_lines
 from hindmost.processes import START, is_alive, stat_fields
+from hindmost.text import read_share
 
 if TYPE_CHECKING:
     from hindmost.harness.attach.limit import StopRequest
@@ -136,6 +137,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep all calls of a loop; else beyond 64 MB a rank sums for most iterations",
     )
     parser.add_argument(
+        "--keep",
+        default="",
+        metavar="SHARE",
+        help="keep full records of this share of the ranks in the run files, chosen when the "
+        "program has ended, and profiles of all: 5%% (of all)",
+    )
+    parser.add_argument(
         "--inject",
         default="",
         metavar="LAW",
@@ -216,7 +224,7 @@ def perform(arguments: argparse.Namespace) -> int:
         write_lines(" ".join(link_words(recorder_library(arguments.mpicc, OBJECT))))
         return 0
     if arguments.convert is not None:
-        return convert_left(arguments.convert, arguments.out, arguments.iterate_at)
+        return convert_left(arguments)
     if arguments.out is None:
         raise UsageError("Give a folder for the run files with --out. See: hindmost attach --help")
     program = list(arguments.program)
@@ -248,6 +256,7 @@ def settings_text(arguments: argparse.Namespace) -> str:
         seed=arguments.seed,
         most_seconds=arguments.most_seconds,
         sample=arguments.sample,
+        keep=read_share(arguments.keep, "--keep") if arguments.keep else 1.0,
     )
     return request.text(None if mine.rank else origins("", mine.size, Path.cwd()))
 
@@ -260,8 +269,17 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    limits = (arguments.memory, arguments.all, arguments.most_seconds, arguments.sample)
-    asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
+    limits = (arguments.memory, arguments.all, arguments.most_seconds)
+    asked = (
+        solves,
+        limits,
+        arguments.sample,
+        arguments.keep,
+        arguments.iterate_at,
+        noise,
+        arguments.mpicc,
+        arguments.print,
+    )
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
     digest = hashlib.sha256(repr((asked, job)).encode()).hexdigest()[:12]
@@ -451,7 +469,7 @@ def finish(outcome: Outcome, arguments: argparse.Namespace, ended: Ended) -> int
     return 0
 
 
-def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
+def convert_left(arguments: argparse.Namespace) -> int:
     """Convert what programs left in a folder, also those that ended early."""
     from hindmost.harness.attach.convert import convert_all
     from hindmost.harness.attach.raw import SUFFIX
@@ -460,19 +478,20 @@ def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     from hindmost.harness.rank_failures import perform_together
     from hindmost.harness.runfile.provenance import mpi_library
 
-    if out is None:
-        out = folder.parent if folder.name.endswith(SUFFIX) else folder
+    folder, iterate_at = arguments.convert, arguments.iterate_at
+    out = arguments.out or (folder.parent if folder.name.endswith(SUFFIX) else folder)
     call = iteration_call(iterate_at) if iterate_at else None
+    keep = read_share(arguments.keep, "--keep") if arguments.keep else None
     mine = assigned_rank()
     if mine.size == 1:
-        for file in convert_all(folder, out, warn, call):
+        for file in convert_all(folder, out, warn, call, keep=keep):
             write_lines(str(file))
         return 0
     communicator = start()
     check_size(communicator.size, mpi_library(), mine)
 
     def perform_on_all() -> int:
-        files = convert_all(folder, out, warn, call, communicator)
+        files = convert_all(folder, out, warn, call, communicator, keep)
         if communicator.rank == 0:
             write_lines(*map(str, files))
         return 0

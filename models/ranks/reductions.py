@@ -34,7 +34,9 @@ class Reductions(Protocol):
 
 
 class OneProcess:
-    """One process that holds all ranks."""
+    """One process that holds all ranks, and sends nothing."""
+
+    calls = sent_bytes = 0
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values."""

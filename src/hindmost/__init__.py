@@ -77,6 +77,8 @@ def record(
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     sample: int | None = None,
+    keep: float = 1.0,
+    live: bool | int = False,
     apart: bool = False,
 ) -> LoopRecorder:
     """Record a loop of one's own into a run file.
@@ -97,6 +99,12 @@ def record(
     sample : int or bool, optional
         Sample where the ranks spend processor time, as `attach --sample` does; a number for that
         many samples a second. Needs `listen` and a communicator.
+    keep : float
+        Share of the ranks whose full records are kept, as 0.05: those that tell most, chosen at the
+        end. Of the others the file has profiles.
+    live : bool or int
+        Let `hindmost watch` follow the loop while it runs; the number of iterations if you know it.
+        A process beside rank 0 looks on meanwhile.
     apart : bool
         Whether what the program does between two iterations is part of none. By default it is part
         of the first of the two.
@@ -127,9 +135,8 @@ def record(
 
     caller = sys._getframe(1)
     place = f"{pathlib.Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-    return LoopRecorder(
-        pathlib.Path(path), comm, name, parameters, sample, apart=apart, place=place
-    )
+    given = (pathlib.Path(path), comm, name, parameters, sample, keep, live)
+    return LoopRecorder(*given, apart=apart, place=place)
 
 
 def record_ksp(
@@ -140,6 +147,8 @@ def record_ksp(
     parameters: Mapping[str, Any] | None = None,
     activities: bool = False,
     sample: int | None = None,
+    keep: float = 1.0,
+    live: bool | int = False,
 ) -> KSPRecorder:
     """Record the next solve of a KSP of your own petsc4py program into a run file.
 
@@ -158,6 +167,8 @@ def record_ksp(
     activities : bool
         Split the local work of every iteration by PETSc event.
     sample : int or bool, optional
+        As for `record`.
+    keep, live
         As for `record`.
 
     Returns
@@ -180,7 +191,8 @@ def record_ksp(
 
     from hindmost.harness.own_solve import KSPRecorder
 
-    return KSPRecorder(ksp, pathlib.Path(path), name, parameters, sample, activities=activities)
+    file = pathlib.Path(path)
+    return KSPRecorder(ksp, file, name, parameters, sample, keep, live, activities=activities)
 
 
 def should_stop() -> bool:

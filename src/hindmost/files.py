@@ -20,7 +20,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MAX_BYTES = 1 << 30
@@ -111,6 +111,15 @@ def is_cut_off(handle: int) -> bool:
 def as_bytes(data: bytes | str) -> bytes:
     """Encode text as UTF-8; bytes of file names that are not UTF-8 are escaped."""
     return data.encode(errors="backslashreplace") if isinstance(data, str) else data
+
+
+@contextmanager
+def data_errors(path: object, done: str) -> Iterator[None]:
+    """Raise what the system says as a DataError: that a file cannot be ``read``, or ``written``."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path} cannot be {done}: {error.strerror or error}.") from error
 
 
 @contextmanager

@@ -30,18 +30,18 @@ import numpy as np
 from hindmost.analysis.fits.detours import RunDetours
 from hindmost.analysis.fits.study import FittedRun
 from hindmost.analysis.history.change_groups import NightChange
-from hindmost.analysis.history.compared_series import ComparedSeries
-from hindmost.analysis.history.history_json import (
+from hindmost.analysis.history.compare import ComparedSeries
+from hindmost.analysis.history.exports import (
     Failure,
     RefusedSeries,
     SeriesEntry,
     SilentCase,
 )
 from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.runs.attached import AttachedProgram
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.programs import AttachedProgram
 from hindmost.analysis.runs.sides import Case
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth

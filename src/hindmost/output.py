@@ -26,8 +26,6 @@ from hindmost.text import with_unit
 INDENT = "    "
 QUIETLY_S = 2.0
 """Work that is expected to take longer is announced."""
-AGAIN_S = 0.2
-"""How often progress is shown."""
 BAR = 30
 """Characters of its bar."""
 ABOUT = (("min", 60.0), ("s", 1.0))
@@ -228,7 +226,7 @@ class ProgressLine:
         """Show what is done, and how much of it, from 0 to 1."""
         if not self._seen or (now := time.monotonic()) < self._next_s:
             return
-        self._next_s, self._shown = now + AGAIN_S, True
+        self._next_s, self._shown = now + 0.2, True
         done = int(share * BAR)
         end = f" [{'#' * done}{'.' * (BAR - done)}] {100 * share:3.0f} %"
         room = shutil.get_terminal_size().columns - len(end) - 1

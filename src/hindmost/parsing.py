@@ -57,6 +57,14 @@ def plain_number(text: str) -> float:
     raise ValueError(f"'{one_line(text[:SHOWN])}' is not a number")
 
 
+def as_number(text: str) -> float | None:
+    """Return the number that a text is, as `plain_number`; None of other text."""
+    try:
+        return plain_number(text)
+    except ValueError:
+        return None
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML; raises a ValueError (`tomllib.TOMLDecodeError`) as `parse_json` does."""
     try:

@@ -16,8 +16,12 @@ from tests.conftest import PREDICTORS, alone_values, cycle_values, run_values
 import hindmost
 from hindmost.analysis.runs.efficiency import of_run
 from hindmost.analysis.runs.efficiency.of_run import compute, efficiencies_of
-from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_parts, share
+from hindmost.analysis.runs.efficiency.scaling import (
+    efficiencies_over_ranks,
+    run_parts,
+    scaling_parts,
+    share,
+)
 from hindmost.analysis.runs.summary import efficiency_of
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.analysis.show.table import Graded

@@ -25,7 +25,7 @@ from benchmarks.krylov_tables import (
 from tests.conftest import run_values
 
 from hindmost.analysis.fits.study import FitOptions, fit_groups
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.page import Paragraph, Subheading
 from hindmost.harness.runfile.contents import Header

@@ -14,7 +14,7 @@ from tests.mpi.test_recording import assert_books_close
 
 import hindmost
 from hindmost.analysis.readers.read import read_experiment
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 
 CALLS = 6
 Example = Callable[[str], ModuleType]

@@ -14,7 +14,7 @@ from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
 from hindmost.analysis.fits.study import FitOptions, fit_groups
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header

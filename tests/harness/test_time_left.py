@@ -50,7 +50,8 @@ USE = TimeUse(
     ),
     band=(
         BandPoint(iteration=1, at_s=1.0, level_s=0.04, bound_s=0.3),
-        BandPoint(iteration=200_000, at_s=4000.0, level_s=0.016, bound_s=0.3),
+        BandPoint(iteration=200_001, at_s=4001.0, level_s=0.016, bound_s=0.3),
+        BandPoint(iteration=360_001, at_s=8001.0, level_s=0.02, bound_s=0.3),
     ),
     stop=STOP,
     status=0,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hindmost.analysis.runs.model_input import solve_times
-from hindmost.analysis.runs.tallies import Block
+from hindmost.analysis.runs.tallies import Block, solve_times
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change

@@ -107,16 +107,18 @@ def test_a_call_that_never_comes(ends: Path, ranks: Ranks, tmp_path: Path) -> No
 def test_calls_that_do_not_agree(
     ends: Path, ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("attach", "--out", "runs", "--iterate-at", "MPI_Sendrecv:3", "--", ends, "uneven", "9")
-    done = ranks(2, *words)
+    words = ("--iterate-at", "MPI_Sendrecv:3", "--keep", "50%", "--", ends, "uneven", "9")
+    done = ranks(2, "attach", "--out", "runs", *words)
     assert done.returncode == 0, done.stderr
     reason = "the marks do not agree: rank 0 made 6 marks, rank 1 12; kept are the"
     assert "ends-loop-p2-0.h5: 5 iterations, each 3 calls of MPI_Sendrecv" in done.stderr
+    assert "; full records of 1 of 2 ranks" in done.stderr
     assert f"is INCOMPLETE: {reason} first 5 iterations" in done.stderr
     assert main(["show", str(tmp_path / "runs")]) == 0
     shown = capsys.readouterr().out
     assert reason in shown.splitlines()[1]
     run = only_run(tmp_path)
+    assert (run.columns, run.header.ranks) == (1, 2)
     assert run.solve_time == pytest.approx(run.durations.sum(axis=0))
     assert "5 iterations of its loop (each 3 calls of MPI_Sendrecv) take" in shown
     assert "No rank is named as a straggler: the marks do not agree" in shown

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import BIN, starter
 
 import hindmost
-from hindmost.analysis.runs.programs import attached_programs
+from hindmost.analysis.runs.attached import attached_programs
 from hindmost.cli import main
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run

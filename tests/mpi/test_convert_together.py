@@ -11,6 +11,7 @@ from tests.harness.attach.test_blocks import PROGRAMS, contents
 from tests.mpi.commands import Commands
 from tests.mpi.conftest import Launched
 
+import hindmost
 from hindmost.harness.attach.convert import convert
 
 pytestmark = pytest.mark.mpi
@@ -76,11 +77,15 @@ def commands(folder: Path) -> Commands:
     """Return conversions on two ranks."""
     write_all(MADE["a chain"](), folder / "one" / "app-0.raw")
     (folder / "none").mkdir()
-    return {"one": ("attach", "--convert", folder / "one")}
+    return {"one": ("attach", "--convert", folder / "one", "--keep", "50%")}
 
 
 def test_the_command_on_several_ranks(launched: Launched) -> None:
     folder, done = launched
     assert done["one"].returncode == 0
-    assert done["one"].stdout.splitlines() == [str(folder / "one" / "app-loop-p4-0.h5")]
+    file = folder / "one" / "app-loop-p4-0.h5"
+    assert done["one"].stdout.splitlines() == [str(file)]
+    run = hindmost.open(file)
+    assert (run.columns, run.header.ranks) == (2, 4)
+    run.verify()
     assert done["one"].stderr == ""

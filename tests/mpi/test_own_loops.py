@@ -11,7 +11,7 @@ from tests.mpi.test_recording import assert_books_close
 
 import hindmost
 from hindmost.analysis.runs.efficiency.of_run import compute as compute_efficiencies
-from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import fit_both

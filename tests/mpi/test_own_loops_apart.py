@@ -12,8 +12,8 @@ from tests.mpi.test_recording import assert_books_close
 
 import hindmost
 from hindmost.analysis.runs.check import check_group
+from hindmost.analysis.runs.configuration import Group
 from hindmost.analysis.runs.efficiency.of_run import compute as compute_efficiencies
-from hindmost.analysis.runs.groups import Group
 from hindmost.models.events import EventKind
 
 pytestmark = pytest.mark.mpi

@@ -16,10 +16,11 @@ from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.summary import summarise_run
+from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.models.ranks.attribution import attribute
@@ -390,24 +391,32 @@ def test_unnamed_loops_are_told_apart_by_their_place(tmp_path: Path) -> None:
 
 
 KILLED = """
-import os, signal, sys, time
+import json, os, signal, sys, time
 import hindmost
 if "listen" in sys.argv:
     hindmost.listen()
 from mpi4py import MPI
 comm, total = MPI.COMM_WORLD, bytearray(8)
+os.environ["TMPDIR"] = os.getcwd()
+
+def watched():
+    try:
+        return json.load(open("mine.raw/time-left.json"))["iterations"] > 3
+    except OSError:
+        return time.monotonic() > end + 60
 
 def step(recorder):
     with recorder.iteration(), recorder.phase("norm"):
         comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
         time.sleep(2e-3)
 
-with hindmost.record("mine.h5", comm, name="mine", parameters={"n": 3}) as recorder:
+asked = {"name": "mine", "parameters": {"n": 3}, "keep": 0.5, "live": True}
+with hindmost.record("mine.h5", comm, **asked) as recorder:
     end = time.monotonic() + 2.5
     done = bytearray(1)
     while not done[0]:
         step(recorder)
-        done[0] = time.monotonic() > end
+        done[0] = time.monotonic() > end and watched()
         comm.Bcast(done, 0)
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -416,10 +425,16 @@ with hindmost.record("mine.h5", comm, name="mine", parameters={"n": 3}) as recor
 @pytest.mark.mpi
 @pytest.mark.parametrize("listens", [True, False])
 def test_a_program_that_is_killed_keeps_its_records(
-    ranks: Ranks, tmp_path: Path, listens: bool
+    ranks: Ranks, tmp_path: Path, listens: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ranks(2, *["listen"] * listens, script=KILLED).returncode != 0
     assert not list(tmp_path.glob("*.h5"))
+    deadline = time.monotonic() + 60.0
+    while list(tmp_path.glob("hindmost-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not list(tmp_path.glob("hindmost-*"))  # whoever looked on has ended as well
+    assert main(["watch", str(tmp_path), "--once"]) == 1
+    assert capsys.readouterr().out.startswith("mine is gone after ")
     convert = [sys.executable, "-m", "hindmost", "attach", "--convert", "mine.raw"]
     subprocess.run(convert, check=True, cwd=tmp_path)
     assert not (tmp_path / "mine.raw").exists()
@@ -427,6 +442,8 @@ def test_a_program_that_is_killed_keeps_its_records(
     run = hindmost.open(path)
     run.verify()
     assert_books_close(run)
+    assert (run.columns, run.header.ranks) == (1, 2)
+    assert run.variable("every_solve_time").shape == (2,)
     assert (run.header.workload, run.header.spec["parameters"]) == ("mine", {"n": 3})
     assert run.header.spec["mpi_seen"] is listens
     assert not run.header.complete

@@ -14,10 +14,11 @@ from tests.conftest import Ranks
 
 import hindmost
 from hindmost.analysis.runs.check import check_group
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.time_left import KEY, time_use_of
 
 pytestmark = pytest.mark.mpi
 
@@ -61,7 +62,8 @@ for kind, pc in (("gmres", "none"), ("pgmres", "none"), ("cg", "gamg"), ("lgmres
     iterations.append((kind, ksp.getIterationNumber()))
     again = ksp
     x.set(0)
-    with hindmost.record_ksp(again, f"{kind}-again.h5", name="mine", parameters={"case": 7}):
+    own = {"name": "mine", "parameters": {"case": 7}, "keep": 0.5}
+    with hindmost.record_ksp(again, f"{kind}-again.h5", **own):
         again.solve(b, x)
 with hindmost.record_ksp(ksp, "several.h5"):
     for _ in range(3):
@@ -79,6 +81,24 @@ with hindmost.record_ksp(ksp, "first.h5"):
     x.set(0)
     ksp.setTolerances(rtol=1e-9, max_it=2)
     ksp.solve(b, x)
+# Somebody looks on: the solve goes on when five iterations of it have been noted.
+import json, time
+
+def wait_for_watch(ksp, iteration, norm):
+    deadline = time.monotonic() + 60
+    while iteration == 9 and time.monotonic() < deadline:
+        try:
+            if json.load(open("seen.raw/time-left.json"))["iterations"] >= 5: break
+        except OSError:
+            pass
+        time.sleep(0.02)
+    if iteration == 9 and world.rank == 0:
+        open("watched.json", "w").write(open("seen.raw/time-left.json").read())
+
+ksp = solver("cg", shifted, 20)
+x.set(0)
+ksp.setMonitor(wait_for_watch)
+with hindmost.record_ksp(ksp, "seen.h5", live=20): ksp.solve(b, x)
 part = PETSc.Comm(world.tompi4py().Split(world.rank, 0))
 small, y, c = system(part, 50)
 inner = solver("cg", small, 70)
@@ -86,7 +106,6 @@ if world.rank == 1:
     with hindmost.record_ksp(inner, "part.h5"):
         inner.solve(c, y)
 if world.rank == 0:
-    import json
     print(json.dumps(iterations))
 """
 
@@ -139,6 +158,18 @@ def test_an_unknown_solver_is_kept_as_generic(
     assert (run.phase("wait").sum(axis=0) > 0).all()
 
 
+def test_a_solve_is_followed_while_it_runs(
+    seen: tuple[dict[str, Run], subprocess.CompletedProcess[str]],
+) -> None:
+    folder = seen[0]["seen"].path.parent
+    use = time_use_of({KEY: json.loads((folder / "watched.json").read_text())})
+    assert use is not None
+    assert (use.loop, use.total, use.status, use.lost) == ("ksp", 20, None, False)
+    assert 5 <= use.iterations <= 10
+    assert use.progress().startswith(f"{use.iterations} of 20 iterations ({5 * use.iterations} %)")
+    assert not list(folder.glob("*.raw"))
+
+
 def test_names_and_parameters_are_kept_and_one_solve_is_recorded(
     seen: tuple[dict[str, Run], subprocess.CompletedProcess[str]],
 ) -> None:
@@ -147,6 +178,7 @@ def test_names_and_parameters_are_kept_and_one_solve_is_recorded(
     assert (again.header.workload, again.header.spec["parameters"]) == ("mine", {"case": 7})
     assert again.bodies == runs["cg"].bodies
     assert not again.activities
+    assert (again.columns, again.header.ranks, runs["cg"].columns) == (1, 2, 2)
     several = runs["several"]
     assert several.header.spec["solves_left_out"] == 2
     assert several.bodies == runs["lgmres"].bodies

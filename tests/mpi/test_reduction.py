@@ -140,11 +140,10 @@ def test_a_run_keeps_its_share(
 
 TWICE = """
 from pathlib import Path
-from hindmost.harness.reduction.decide import decide
-from hindmost.harness.reduction.reduced_file import write_reduced_run
+from hindmost.harness.reduction.kept import write_kept
 from hindmost.harness.runfile.bodies import PHASES, RankBodies, RankEvents
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
-from hindmost.harness.runfile.writer import write_run
+from hindmost.harness.runfile.part_file import RunName
 from hindmost.models.events import EventKind
 
 rank, ranks, bodies = world.rank, world.size, 400
@@ -188,17 +187,30 @@ header = Header(
     t0_utc="2026-01-02T03:04:05.000006+00:00", mpi_library="none", spec={}, environment={},
     petsc_options={}, scheduler={}, git={},
 )
-whole = write_run(Path(sys.argv[1]), header, run, world)
-part = write_reduced_run(Path(sys.argv[1]), header, run, decide(run, 0.5, world), world)
+name = RunName.of(Path(sys.argv[1]), header)
+files = [write_kept(name, header, [[run]], share, world)[0] for share in (1.0, 0.5)]
+# the same by processes that have several ranks each, in blocks: two, and one alone
+runs = world.allgather(run)
+for count in (2, 1):
+    some = world.Split(rank < count)
+    if rank < count:
+        mine = runs[rank * ranks // count:(rank + 1) * ranks // count]
+        files.append(write_kept(name, header, [mine[:1], mine[1:]], 0.5, some)[0])
 if rank == 0:
-    print(json.dumps({**told, "files": [str(whole), str(part)]}))
+    print(json.dumps({**told, "files": [str(file) for file in files]}))
 """
 
 
 def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     on_four: dict[str, Any],
 ) -> None:
-    whole, part = (hindmost.open(path) for path in on_four["files"])
+    whole, part, by_two, by_one = (hindmost.open(path) for path in on_four["files"])
+    for other in (by_two, by_one):  # the processes that write share the ranks, or not
+        with other.reading() as file, part.reading() as wanted:
+            assert set(file) == set(wanted)
+            for name in wanted:  # sums are added up in another order
+                if wanted[name].dtype.kind in "fiu":
+                    np.testing.assert_allclose(file[name][()], wanted[name][()], 1e-9, 1e-12)
     assert 2 in part.kept_ranks  # behind the slow link
     assert part.columns == 2
     reports = report_run(part), report_run(whole)

@@ -10,7 +10,7 @@ import pytest
 from tests.mpi.parts import replayed_parts
 from tests.programs.attaching import ATTACH, Program, compiled, record_all
 
-from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.analysis.whatif.study import MISSES
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind

@@ -13,9 +13,9 @@ from tests.conftest import BIN
 from tests.programs.attaching import PROGRAMS, compiled, environment_for
 
 import hindmost
+from hindmost.analysis.runs.cores import line_in, regions_of
 from hindmost.analysis.runs.sampled import RunSamples
 from hindmost.analysis.runs.stretches import stretches_of
-from hindmost.analysis.runs.threads import line_in, regions_of
 from hindmost.errors import DataError
 from hindmost.harness.attach.convert import convert_all, sampling_words
 from hindmost.harness.runfile.reader import Run

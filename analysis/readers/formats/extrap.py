@@ -53,31 +53,34 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
 
-from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
-from hindmost.analysis.readers.gather_experiment import (
+from hindmost.analysis.readers.experiment import (
     DEFAULT,
     ROOT,
     ExperimentGathering,
     Key,
     Point,
 )
-from hindmost.analysis.readers.json_values import (
+from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
+from hindmost.analysis.readers.text_files import (
     JsonObject,
     expect,
+    first_line,
+    head_of,
     load,
     member,
     read_object,
+    read_text,
+    split_lines,
     to_number,
     to_numbers,
 )
-from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError
 from hindmost.files import open_regular
 from hindmost.parsing import plain_number
@@ -105,108 +108,87 @@ _BEGINS = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(KEYWORDS)})(?:[ \t\r]|$)", re.
 _TOKENS = re.compile(r"[()]|[^\s()]+")
 
 
-class _TextFile:
-    """A file while it is read, line by line."""
+def read_text_form(path: Path, into: ExperimentGathering) -> None:
+    """Read a file of lines that begin with a keyword."""
+    parameters: list[str] = []
+    points: list[Point] = []
+    key: Key = (ROOT, DEFAULT)
+    data: list[tuple[str, list[float]]] = []  # lines since METRIC or REGION, with their places
+    begun: set[Key] = set()
+    regions: dict[str, str] = {}
 
-    def __init__(self, path: Path, into: ExperimentGathering) -> None:
-        self.path = path
-        self.into = into
-        self.parameters: list[str] = []
-        self.points: list[Point] = []
-        self.kernel, self.metric = ROOT, DEFAULT
-        self.data: list[tuple[int, list[float]]] = []
-        self.begun: set[Key] = set()
-        self.regions: dict[str, int] = {}
+    def end_section() -> None:
+        if data:
+            begun.add(key)
+            give_data(key, points, data, into)
+            data.clear()
 
-    def at(self, line: int) -> str:
-        return f"{self.path}, line {line}"
-
-    def read(self) -> None:
-        actions = {
-            "PARAMETER": self.add_parameters,
-            "POINTS": self.add_points,
-            "METRIC": self.set_metric,
-            "REGION": self.set_region,
-            "DATA": self.add_data,
-        }
-        for line, text in enumerate(split_lines(read_text(self.path)), 1):
-            words = text.split(None, 1)
-            if not words or words[0].startswith("#"):
-                continue
-            if words[0] not in actions:
-                raise DataError(
-                    f"{self.at(line)}: unknown keyword '{words[0][:40]}'; a line begins with one "
-                    f"of: {', '.join(KEYWORDS)}, or with # for a comment."
-                )
-            actions[words[0]](line, words[1] if len(words) > 1 else "")
-        self.end_section()
-        measured = {kernel for kernel, _ in self.begun}
-        for region, line in self.regions.items():
-            if region not in measured:
-                self.into.remarks.add(
-                    "regions without DATA", f"{self.at(line)}: {region} has no DATA; skipped."
-                )
-        if not self.begun:
-            raise DataError(f"{self.path} has no DATA; a line of DATA is needed for every point.")
-
-    def add_parameters(self, line: int, rest: str) -> None:
-        if self.points:
-            raise DataError(f"{self.at(line)}: PARAMETER after POINTS; name all parameters first.")
-        self.parameters += rest.split()
-
-    def add_points(self, line: int, rest: str) -> None:
-        at = self.at(line)
-        if not self.points:
-            if not self.parameters:
-                raise DataError(f"{at}: POINTS before PARAMETER; name the parameters first.")
-            self.into.declare(self.parameters, at)
-        for point in _points(rest, len(self.parameters), at):
-            self.into.name_point(point, at)
-            self.points.append(point)
-
-    def set_metric(self, line: int, rest: str) -> None:
-        self.end_section()
-        self.metric = self.name("METRIC", line, rest)
-
-    def set_region(self, line: int, rest: str) -> None:
-        self.end_section()
-        self.kernel = self.name("REGION", line, rest)
-        self.regions.setdefault(self.kernel, line)
-
-    def name(self, keyword: str, line: int, rest: str) -> str:
-        if not rest.strip():
-            raise DataError(f"{self.at(line)}: {keyword} without a name.")
-        return " ".join(rest.split())
-
-    def add_data(self, line: int, rest: str) -> None:
-        if not self.points:
-            raise DataError(f"{self.at(line)}: DATA before POINTS; name the points first.")
-        try:
-            values = [plain_number(word) for word in rest.split()]
-        except ValueError as error:
-            raise DataError(f"{self.at(line)}: {error}{NUMBERS}") from None
-        self.data.append((line, values))
-
-    def end_section(self) -> None:
-        """Give the lines of DATA that came since METRIC or REGION to their points."""
-        if not self.data:
-            return
-        data, self.data = self.data, []
-        key, begin = (self.kernel, self.metric), data[0][0]
-        different = list(dict.fromkeys(self.points))
-        points = different if len(data) == len(different) else self.points
-        self.begun.add(key)
-        if len(data) != len(points):
-            self.into.remarks.add(
-                "series whose DATA do not match POINTS",
-                f"{self.at(begin)}: {key[0]} ({key[1]}) has {len(data)} lines of DATA for "
-                f"{len(points)} points, so they cannot be matched; skipped. For a point that "
-                "was not measured, write a line with DATA alone.",
+    for number, text in enumerate(split_lines(read_text(path)), 1):
+        words = text.split(None, 1)
+        if not words or words[0].startswith("#"):
+            continue
+        keyword, rest, where = words[0], "".join(words[1:]), f"{path}, line {number}"
+        if keyword in ("METRIC", "REGION"):
+            end_section()
+            name = " ".join(rest.split())
+            if not name:
+                raise DataError(f"{where}: {keyword} without a name.")
+            key = (key[0], name) if keyword == "METRIC" else (name, key[1])
+            if keyword == "REGION":
+                regions.setdefault(name, where)
+        elif keyword == "PARAMETER":
+            if points:
+                raise DataError(f"{where}: PARAMETER after POINTS; name all parameters first.")
+            parameters += rest.split()
+        elif keyword == "POINTS":
+            if not points:
+                if not parameters:
+                    raise DataError(f"{where}: POINTS before PARAMETER; name the parameters first.")
+                into.declare(parameters, where)
+            for point in _points(rest, len(parameters), where):
+                into.name_point(point, where)
+                points.append(point)
+        elif keyword == "DATA":
+            if not points:
+                raise DataError(f"{where}: DATA before POINTS; name the points first.")
+            try:
+                data.append((where, [plain_number(word) for word in rest.split()]))
+            except ValueError as error:
+                raise DataError(f"{where}: {error}{NUMBERS}") from None
+        else:
+            raise DataError(
+                f"{where}: unknown keyword '{keyword[:40]}'; a line begins with one "
+                f"of: {', '.join(KEYWORDS)}, or with # for a comment."
             )
-            return
-        for point, (line, values) in zip(points, data, strict=True):
-            if values:
-                self.into.add(key, point, values, self.at(line))
+    end_section()
+    measured = {kernel for kernel, _ in begun}
+    for region, where in regions.items():
+        if region not in measured:
+            into.remarks.add("regions without DATA", f"{where}: {region} has no DATA; skipped.")
+    if not begun:
+        raise DataError(f"{path} has no DATA; a line of DATA is needed for every point.")
+
+
+def give_data(
+    key: Key,
+    points: Sequence[Point],
+    data: Sequence[tuple[str, list[float]]],
+    into: ExperimentGathering,
+) -> None:
+    """Give lines of DATA, each with its place, to their points."""
+    different = list(dict.fromkeys(points))
+    points = different if len(data) == len(different) else points
+    if len(data) != len(points):
+        into.remarks.add(
+            "series whose DATA do not match POINTS",
+            f"{data[0][0]}: {key[0]} ({key[1]}) has {len(data)} lines of DATA for "
+            f"{len(points)} points, so they cannot be matched; skipped. For a point that "
+            "was not measured, write a line with DATA alone.",
+        )
+        return
+    for point, (where, values) in zip(points, data, strict=True):
+        if values:
+            into.add(key, point, values, where)
 
 
 def _points(text: str, parameters: int, at: str) -> list[Point]:
@@ -253,7 +235,7 @@ EXTRAP_TEXT = ExperimentFormat(
     name="text",
     looks_like="lines that begin with PARAMETER, POINTS, METRIC, REGION, DATA (Extra-P)",
     recognises=recognises_text,
-    read=of_each(lambda path, into: _TextFile(path, into).read()),
+    read=of_each(read_text_form),
 )
 
 
@@ -439,8 +421,6 @@ MAX_UNPACKED = 1 << 28
 """Bytes of a member of an archive, unpacked."""
 NPY: Any = npy_format
 """Its functions have no types."""
-INDEX_HEAD = 24
-"""Bytes of an index before the places of arrays: a mark, and how many there are."""
 NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """Texts in place of numbers that JSON has not."""
 
@@ -471,7 +451,8 @@ def repetitions(archive: zipfile.ZipFile, place: Any, kept: dict[str, bytes]) ->
     for name in (f"values/{file}.indx", f"values/{file}.vals"):
         if name not in kept:
             kept[name] = unpacked(archive, name)
-    places = np.frombuffer(kept[f"values/{file}.indx"], "<u8", offset=INDEX_HEAD)
+    # Before the places stand a mark, and how many there are.
+    places = np.frombuffer(kept[f"values/{file}.indx"], "<u8", offset=24)
     stream = io.BytesIO(kept[f"values/{file}.vals"])
     stream.seek(int(places[number]))
     found = NPY.read_array(stream, allow_pickle=False)
@@ -552,3 +533,5 @@ EXTRAP_SAVED = ExperimentFormat(
     recognises=recognises_saved,
     read=of_each(read_archive),
 )
+
+FORMATS = (EXTRAP_SAVED, EXTRAP_JSON_LINES, EXTRAP_JSON, EXTRAP_TEXT)

@@ -26,14 +26,13 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.formats.benchmark_tools import has
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
-from hindmost.analysis.readers.path_names import parameters_in
-from hindmost.analysis.readers.text_files import read_text, split_lines
-from hindmost.analysis.readers.text_tables import name_and_unit
+from hindmost.analysis.readers.provenance import parameters_in
+from hindmost.analysis.readers.text_files import name_and_unit, read_text, split_lines
 from hindmost.errors import DataError
-from hindmost.parsing import plain_number
+from hindmost.parsing import as_number
 
 RANKS, BYTES = "ranks", "bytes"
 UNITS = {"usec": "us", "Mbytes/sec": "MB/s"}
@@ -44,14 +43,6 @@ _IMB = re.compile(r"^# Benchmarking (\S+)")
 _PROCESSES = re.compile(r"^# #processes = (\d+)")
 Row = tuple[str, int | None, str, str, float, float]
 """Benchmark, ranks, metric, unit, bytes and value."""
-
-
-def numbers_in(line: str) -> list[float]:
-    """Return the numbers of a row; none if it is no row."""
-    try:
-        return [plain_number(each) for each in line.split()]
-    except ValueError:
-        return []
 
 
 def columns_of(words: Sequence[str]) -> list[tuple[str, str]]:
@@ -80,7 +71,10 @@ def rows_of(path: Path) -> Iterator[Row]:
         elif text.startswith("#bytes"):
             columns = columns_of(text.split())
         elif benchmark and columns:
-            values = numbers_in(text)
+            numbers = [as_number(word) for word in text.split()]
+            values = [value for value in numbers if value is not None]
+            if len(values) < len(numbers):
+                continue
             for (name, unit), value in zip(columns[1:], values[1:], strict=False):
                 if name.lower() not in NO_METRIC:
                     yield benchmark, ranks, name, unit, values[0], value
@@ -123,3 +117,5 @@ IMB = ExperimentFormat(
     recognises=has(rb"(?m)^# Benchmarking \S+", rb"#bytes"),
     read=_read,
 )
+
+FORMATS = (OSU, IMB)

@@ -22,20 +22,22 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.readers.dates import without_date
-from hindmost.analysis.readers.declared import Layout, Record, Value
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.format import (
     OVER_RANKS,
     ExperimentFormat,
     ExperimentRequest,
+    Layout,
     RankColumns,
     RankFormat,
+    Record,
+    Value,
 )
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.provenance import without_date
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError
-from hindmost.parsing import plain_number
+from hindmost.parsing import as_number, plain_number
 from hindmost.text import counted
 
 RANKS, TIME = "ranks", "time"
@@ -73,7 +75,10 @@ def events_of(path: Path) -> tuple[int, dict[str, dict[int, float]]]:
             continue
         # Names may have commas: the numbers begin behind the last field that is none.
         fields = line.split(",")
-        begin = max((k for k, each in enumerate(fields) if not _is_number(each)), default=0) + 1
+        begin = (
+            max((k for k, each in enumerate(fields) if as_number(each.strip()) is None), default=0)
+            + 1
+        )
         numbers = fields[begin:]
         if begin < 2 or len(numbers) < 3 or not numbers[0].strip().isdigit():
             raise DataError(f"{path}, line {at}: not the row of an event on a rank.")
@@ -96,14 +101,6 @@ def events_of(path: Path) -> tuple[int, dict[str, dict[int, float]]]:
                 f"{path}: {name} has {len(of_ranks)} of {size} ranks; the file was cut off."
             )
     return size, {name: of_ranks for name, of_ranks in found.items() if any(of_ranks.values())}
-
-
-def _is_number(field: str) -> bool:
-    try:
-        plain_number(field.strip())
-    except ValueError:
-        return False
-    return True
 
 
 def _text_events(path: Path) -> tuple[int, list[tuple[str, float]]]:
@@ -214,3 +211,5 @@ PETSC_LOG_HISTORY = Layout(
     time=("begun",),
     machine=("machine",),
 ).format
+
+FORMATS = (PETSC_LOG, PETSC_LOG_HISTORY, PETSC_LOG_RANKS)

@@ -1,4 +1,12 @@
-"""Run files of hindmost as an experiment: a folder of runs over ranks, unknowns or both.
+"""The metrics of a run file.
+
+Of a run that kept full records of some ranks only, whole solves and phases are of all ranks, by
+what the file has of each. Statistics of single iterations are of the kept ranks, which are those
+that stand out and no sample of all: `kept_only` says so.
+
+The parameters of a run: sizes, machine, and all other numeric values.
+
+Run files of hindmost as an experiment: a folder of runs over ranks, unknowns or both.
 
 A kernel is a solver on a workload, and all other differences between runs except parameters:
 restart, options, software, machine. Its size is the one that changes least often: over ranks, the
@@ -10,26 +18,253 @@ process grid, the matrix type of one rank. Repeats of a configuration are repeti
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
-from hindmost.analysis.readers.run_metrics import DEFAULT_METRIC, kept_only, measure
-from hindmost.analysis.readers.run_parameters import (
-    DEFAULT_PARAMETER,
-    PARAMETERS,
-    check_names,
-    given_name,
-    number,
-    parameter,
-)
-from hindmost.analysis.runs.configuration import apart
+from hindmost.analysis.runs.configuration import apart, configuration
 from hindmost.analysis.runs.over_ranks import identifying, neighbours, size_of
 from hindmost.analysis.runs.read import incomplete, why_twice
-from hindmost.errors import DamagedFileError, DataError, NotARunFileError
+from hindmost.analysis.runs.remedies import Need, remedy
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
+from hindmost.harness.runfile.all_ranks import profiles_of, total_of
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.provenance import THREAD_VARIABLES
-from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.harness.runfile.reader import BLOCK_BYTES, Run, open_run
+from hindmost.text import choose
+
+
+def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.float64]]:
+    """Yield the times of the regular bodies of some ranks at a time, shape (iteration, rank).
+
+    All bodies, if none is regular.
+    """
+    regular = run.kind == BodyKind.REGULAR
+    rows = np.flatnonzero(regular) if regular.any() else np.arange(run.bodies)
+    if not rows.size:
+        raise DataError(f"{run.path} contains no iteration, so there is no iteration time.")
+    ranks = run.columns
+    width = max(1, BLOCK_BYTES // (8 * run.bodies))
+    with run.reading() as file:
+        for first in range(0, ranks, width):
+            some = slice(first, min(first + width, ranks))
+            if phase is None:
+                block = file["duration"][:, some]
+            else:
+                block = file["phase_duration"][:, some, phase]
+            yield np.asarray(block[rows], np.float64)
+
+
+def _slowest(run: Run, over: Callable[..., NDArray[np.float64]], phase: int | None = None) -> float:
+    """Return the largest value over the ranks of a statistic over iterations."""
+    return max(float(np.max(over(times, axis=0))) for times in iteration_times(run, phase))
+
+
+def time_to_tolerance(run: Run) -> float:
+    """Return the time of a solve that reached its tolerance, of the slowest rank.
+
+    Raises
+    ------
+    DataError
+        No tolerance was asked for, or it was not reached.
+    """
+    ending = Ending.of(run.header)
+    if ending is None or not ending.to_tolerance:
+        raise DataError(
+            f"{run.path} has no time to tolerance: the run had no tolerance"
+            f"{remedy(Need.TOLERANCE, run, before='; ')}."
+        )
+    if not ending.reached:
+        raise DataError(f"{run.path} has no time to tolerance: {ending.shortfall}.")
+    return run.solve_time_s
+
+
+METRICS: dict[str, Callable[[Run], float]] = {
+    # The median time of the regular iterations, and the time of the whole solve, of the slowest
+    # rank; the latter of a solve that reached its tolerance.
+    "median-iteration": lambda run: _slowest(run, np.median),
+    "solve-time": lambda run: run.solve_time_s,
+    "time-to-tolerance": time_to_tolerance,
+}
+"""Metrics by name, in addition to every phase of a run."""
+
+DEFAULT_METRIC = "median-iteration"
+
+
+def measure(run: Run, name: str) -> float:
+    """Return a metric of a run in seconds.
+
+    A statistic over the iterations of each rank comes first, and then the rank where it is
+    largest: ranks of pipelined solvers are not in step, so the maximum of each iteration would
+    count their jitter twice. A phase is its mean over the regular iterations, so that a rare wait
+    is in it; of a reduced run, over all bodies.
+
+    Raises
+    ------
+    UsageError
+        The run has neither a metric nor a phase of that name.
+    """
+    if name in METRICS:
+        return METRICS[name](run)
+    if name in run.phases:
+        if run.reduced:
+            return float(profile_means(run)[:, run.phases.index(name)].max())
+        return _slowest(run, np.mean, run.phases.index(name))
+    choices = [*METRICS, *run.phases]
+    raise UsageError(f"No metric '{name}' in {run.path}; {choose(choices)}.")
+
+
+def profile_means(run: Run) -> NDArray[np.float64]:
+    """Return the mean time of every phase in a body, of every rank of a reduced run.
+
+    Returns
+    -------
+    float64 array, shape (rank, phase), seconds
+    """
+    if not run.bodies:
+        raise DataError(f"{run.path} contains no iteration, so there is no iteration time.")
+    return np.asarray(profiles_of(run).sum(axis=0) / run.bodies)
+
+
+def kept_only(run: Run, name: str) -> str:
+    """Say that a metric of a run is not of all ranks; empty if it is."""
+    if not run.reduced or name != DEFAULT_METRIC:
+        return ""
+    return (
+        f"{run.path}: {name} covers the {run.columns} of {run.header.ranks} ranks with full "
+        "records; they were kept because they stand out, so another rank may be slower. "
+        f"solve-time and the phases ({', '.join(run.phases)}) cover all ranks."
+    )
+
+
+DEFAULT_PARAMETER = "ranks"
+NODES_OF_SCHEDULER = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES", "PBS_NUM_NODES")
+"""Variables with the number of nodes, for files with the hosts of some ranks only."""
+
+
+def unknown(run: Run, what: str) -> DataError:
+    """Return the error for a run that does not record a parameter."""
+    return DataError(
+        f"{run.path} does not record its {what}, so it cannot be a parameter; "
+        "use ranks or iterations."
+    )
+
+
+def given_number(run: Run, key: str) -> float:
+    """Return a number of the spec: unknowns of the system, or bytes of a collective's message."""
+    value = run.header.spec.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise unknown(run, key)
+    return float(value)
+
+
+def cells(run: Run) -> float:
+    """Return the cells of all ranks of an adaptive run, on average over its cycles."""
+    if not run.has("cells") and not run.has("count_total"):
+        raise unknown(run, "cells")
+    return float(total_of(run, "cells").mean())
+
+
+def nodes(run: Run) -> float:
+    """Return the number of hosts of the run."""
+    hosts = run.texts("every_host") if run.reduced else run.hosts
+    if hosts:
+        return float(len(set(hosts)))
+    for name in NODES_OF_SCHEDULER:
+        with suppress(ValueError, TypeError):
+            return float(run.header.scheduler.get(name, ""))
+    raise unknown(run, "nodes")
+
+
+def threads(run: Run) -> float:
+    """Return the threads of each rank, as the environment set them for OpenMP or the BLAS."""
+    given = run.header.environment.get("variables")
+    variables = given if isinstance(given, dict) else {}
+    for name in THREAD_VARIABLES:
+        with suppress(ValueError, TypeError):
+            return float(variables.get(name, ""))
+    raise unknown(run, "threads")
+
+
+PARAMETERS: dict[str, Callable[[Run], float]] = {
+    "ranks": lambda run: float(run.header.ranks),
+    "unknowns": lambda run: given_number(run, "unknowns"),
+    "unknowns-per-rank": lambda run: given_number(run, "unknowns") / run.header.ranks,
+    "iterations": lambda run: float(run.header.iterations),
+    "bytes": lambda run: given_number(run, "bytes"),
+    "cells": cells,
+    "cells-per-rank": lambda run: cells(run) / run.header.ranks,
+    "nodes": nodes,
+    "threads": threads,
+}
+"""Parameters of any run by name, in addition to every number of its configuration."""
+
+
+def parameter(run: Run, name: str) -> float:
+    """Return a parameter of a run.
+
+    Parameters
+    ----------
+    name : str
+        One of `PARAMETERS`, or a numeric part of the configuration: a value of a sweep, of an
+        option of the program, or of a recorded loop's ``parameters``.
+
+    Raises
+    ------
+    DataError
+        The run does not record it.
+    """
+    missing = unknown(run, name)
+    if name in PARAMETERS:
+        try:
+            return PARAMETERS[name](run)
+        except DataError as error:
+            missing = error
+    parts = configuration(run)
+    value = number(parts.get(given_name(parts, name)))
+    if value is None:
+        raise missing
+    return value
+
+
+def given_name(parts: Mapping[str, str], name: str) -> str:
+    """Return the name of a part; an option is also named without its dashes."""
+    return next((each for each in (name, f"-{name}", f"--{name}") if each in parts), name)
+
+
+def number(text: str | None) -> float | None:
+    """Return a part of a configuration as a number; None if it is not one."""
+    with suppress(ValueError):
+        value = float(text or "")
+        if math.isfinite(value):
+            return value
+    return None
+
+
+def check_names(names: Sequence[str], runs: Sequence[Run]) -> None:
+    """Refuse parameters that no run has.
+
+    Raises
+    ------
+    UsageError
+    """
+    own: dict[str, None] = {}
+    for run in runs if set(names) - set(PARAMETERS) else ():
+        own |= {
+            name.lstrip("-"): None
+            for name, text in configuration(run).items()
+            if number(text) is not None and name not in PARAMETERS
+        }
+    for name in names:
+        if name not in PARAMETERS and name not in own:
+            raise UsageError(f"No parameter '{name}' of runs; {choose([*PARAMETERS, *own])}.")
+
 
 SIZES = ("ranks", "unknowns", "unknowns-per-rank")
 """Any two of these give the third."""
@@ -183,3 +418,5 @@ RUN_EXPERIMENT = ExperimentFormat(
     recognises=recognises,
     read=_read,
 )
+
+FORMATS = (RUN_EXPERIMENT,)

@@ -14,7 +14,6 @@ the run, and the version of PETSc. An incomplete run is a failed one.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,23 +22,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
-from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT, recognises
+from hindmost.analysis.readers.format import (
+    NORMAL_QUARTILES,
+    OF_A_MEDIAN,
+    HistoryEntry,
+    HistoryFormat,
+    Session,
+    StandardError,
+)
+from hindmost.analysis.readers.formats.run_experiment import (
+    RUN_EXPERIMENT,
+    iteration_times,
+    kept_only,
+    measure,
+    recognises,
+)
 from hindmost.analysis.readers.history import Circumstances, StretchTimers
+from hindmost.analysis.readers.provenance import seconds_since_1970
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
-from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
-from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import (
     OF_MACHINE,
     STRUCTURE,
+    Group,
     configuration,
     name_of,
 )
 from hindmost.analysis.runs.finding import WORTH_SAYING
-from hindmost.analysis.runs.groups import Group
-from hindmost.analysis.runs.read import incomplete
+from hindmost.analysis.runs.read import cached, incomplete
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.runs.summary import mpi_name
 from hindmost.harness.runfile.contexts import CodePlace
@@ -55,7 +64,6 @@ LONGEST, MEAN = ", longest rank", ", mean of ranks"
 DISTURBANCES = "work beyond the quickest iterations"
 """Names of timers; the work of a stretch has two, see `RunParts`."""
 BATCHES = 10
-FEWEST_IN_BATCH = 4
 OF_MACHINE_NOW = ("host", "cpu_model", "kernel", "governor", "clock_source", "smt_active")
 """Parts of the environment that say on what a run was."""
 
@@ -94,28 +102,19 @@ def parts_of(run: Run) -> RunParts:
     whole_s = sum(float(stretch.work_s.sum()) for stretch in stretches)
     chosen = [stretch for stretch in stretches if stretch.work_s.sum() >= WORTH_SAYING * whole_s]
     chosen.sort(key=str)
-    known = Counter[str]()
-    parts = RunParts(names=[], places=[], longest_s=[], mean_s=[], ranks=[], beyond_s=0.0)
-    quick_s = 0.0
-    for each in chosen:
-        work_s = each.quickest.typical_s
-        name, rank = each.without_lines, int(work_s.argmax())
-        known[name] += 1
-        parts.names.append(f"{name} #{known[name]}" if known[name] > 1 else name)
-        parts.places.append(str(each))
-        parts.longest_s.append(float(work_s[rank]))
-        parts.mean_s.append(float(work_s.mean()))
-        parts.ranks.append(int(run.kept_ranks[rank]))
-        quick_s += float(work_s.mean())
-    if not chosen:
-        return parts
-    beyond_s = whole_s / run.columns / run.bodies - quick_s
+    names: list[str] = []
+    for name in [stretch.without_lines for stretch in chosen]:
+        again = sum(known == name or known.startswith(f"{name} #") for known in names)
+        names.append(f"{name} #{again + 1}" if again else name)
+    works_s = [stretch.quickest.typical_s for stretch in chosen]
+    mean_s = [float(work_s.mean()) for work_s in works_s]
+    beyond_s = whole_s / run.columns / run.bodies - sum(mean_s) if chosen else 0.0
     return RunParts(
-        names=parts.names,
-        places=parts.places,
-        longest_s=parts.longest_s,
-        mean_s=parts.mean_s,
-        ranks=parts.ranks,
+        names=names,
+        places=list(map(str, chosen)),
+        longest_s=[float(work_s.max()) for work_s in works_s],
+        mean_s=mean_s,
+        ranks=[int(run.kept_ranks[work_s.argmax()]) for work_s in works_s],
         beyond_s=max(beyond_s, 0.0),
     )
 
@@ -201,7 +200,7 @@ def _errors(run: Run) -> dict[str, StandardError]:
     totals: list[tuple[float, float]] = []
     for times in iteration_times(run):
         count = len(times)
-        if count < BATCHES * FEWEST_IN_BATCH:
+        if count < BATCHES * 4:
             return {}
         batches = np.array_split(times, BATCHES)
         low, median, high = np.quantile(times, (0.25, 0.5, 0.75), axis=0)
@@ -282,3 +281,5 @@ RUN_HISTORY = HistoryFormat(
     recognises=recognises,
     read=_read,
 )
+
+FORMATS = (RUN_HISTORY,)

@@ -13,7 +13,7 @@ The case is the class and the name of a test (the name alone where both are the 
 them), and its only timer is ``time``. A test that failed is a failed run and gives no time; one
 that was skipped or disabled gives neither. The machine is that of the folder, else the host of
 the suite. Times of day have no offset in most files and count as UTC; for a file without a time,
-see `path_names.dated`. Properties of a suite that are named like commits are its commits.
+see `provenance.dated`. Properties of a suite that are named like commits are its commits.
 
 CTest's own results: ``Test.xml`` of a dashboard (``ctest -D Experimental``, ``ctest -T Test``).
 
@@ -31,6 +31,21 @@ is ``time``, the execution time. Measurements that a test itself printed are lef
 file does not say whether they should be small or large. A test that failed, or could not be
 started, is a failed run; one that was disabled or skipped itself is left out. A folder ``Testing``
 has a folder for every night.
+
+Nightly results of ctest, one JSON file per night, as of the Albany Land-Ice performance tests.
+
+::
+
+    {"ant-2-20km_ml_ls_np384": {
+        "case": "ant-2-20km_ml_ls", "np": 384, "date": 20210124, "passed": true,
+        "Simulation start time": "05:35:04",
+        "Albany git commit id": "6177ebf", "Trilinos git commit id": "5e36d3d",
+        "timers": {"Albany Total Time:": 172.123, "Albany: Total Fill Time:": 144.418}}}
+
+The key is the case, a time is the date with the start of the simulation (midnight where the file
+does not say it), in UTC. A night is a failed run of the case if it did not pass, whatever
+its timers say, or has none. The files do not name their machine; the folder does, see `places`.
+Names of timers that are indented stand below those before them; see `timers` for the rest.
 """
 
 from __future__ import annotations
@@ -42,15 +57,20 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, parse
 
-from hindmost.analysis.readers.commits import commits_in
-from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.decimal_marks import decimal_mark, number_in
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
-from hindmost.analysis.readers.path_names import dated
+from hindmost.analysis.readers.provenance import commits_in, date_of, dated, seconds_since_1970
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.text_files import head_of
+from hindmost.analysis.readers.text_files import (
+    JsonObject,
+    decimal_mark,
+    expect,
+    head_of,
+    number_in,
+    read_object,
+)
+from hindmost.analysis.readers.timers import unfold
 from hindmost.errors import DataError
-from hindmost.files import open_regular
+from hindmost.files import data_errors, open_regular
 
 TIMER = "time"
 SUITES = ("testsuites", "testsuite")
@@ -76,13 +96,11 @@ def read_xml(path: Path) -> Element:
     DataError
         The file cannot be read, or is not XML.
     """
-    try:
-        with open_regular(path) as file:
+    with data_errors(path, "read"), open_regular(path) as file:
+        try:
             root = parse(file).getroot()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ParseError, ValueError, LookupError) as error:
-        raise DataError(f"{path} is not well-formed XML: {error}. Write it again.") from error
+        except (ParseError, ValueError, LookupError) as error:
+            raise DataError(f"{path} is not well-formed XML: {error}. Write it again.") from error
     for each in root.iter():
         each.tag = each.tag.rpartition("}")[2]
     return root
@@ -268,3 +286,76 @@ TEST_RESULTS = HistoryFormat(
     read=_read,
     companions=("TAG",),
 )
+
+
+MACHINE_KEYS = ("machine", "site", "host", "hostname")
+
+_CASE = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
+_TIMERS = re.compile(rb'"timers"\s*:\s*(?:\{|null)')
+_START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
+
+
+def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
+    """Return when a case was run."""
+    if "date" in entry:
+        time = seconds_since_1970(entry["date"], f"{where}: date")
+    elif by_name is not None:
+        time = by_name
+    else:
+        raise DataError(f"{where} has no date, and the file's name has none.")
+    match = _START.fullmatch(str(entry.get("Simulation start time", "")).strip())
+    if match is not None and time % 86400.0 == 0.0:
+        time += 3600.0 * int(match[1]) + 60.0 * int(match[2]) + int(match[3])
+    return time
+
+
+def _run(case: str, entry: JsonObject, path: Path, machine: str, time: float) -> HistoryEntry:
+    """Return the results of a case, or that it failed."""
+    said = (str(entry[key]) for key in MACHINE_KEYS if isinstance(entry.get(key), str))
+    machine = next(said, machine)
+    commits = commits_in(entry)
+    session = Session(machine=machine, time=time, file=str(path), commits=commits)
+    timers = entry.get("timers")
+    passed = entry.get("passed", True)
+    if passed is not True or not timers:
+        return session.failed(case, "did not pass" if passed is not True else "no timers")
+    where = f"{path}: {case}"
+    values = expect(timers, dict, f"{where}: timers")
+    if any(name[:1].isspace() for name in values):
+        values = dict(zip(unfold(list(values)), values.values(), strict=True))
+    return session.result(case, values)
+
+
+def _read_nights(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    nights = read_object(path)
+    by_name = date_of(path)
+    if not nights:
+        remarks.add("nights without a case", f"{path} contains no case; left out.")
+    for case, entry in nights.items():
+        where = f"{path}: {case}"
+        with remarks.leaving_out("cases that cannot be read", "case"):
+            if not {"passed", "timers"} & expect(entry, dict, where).keys():
+                raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
+            if not case.strip():
+                raise DataError(f"{path} has a case without a name.")
+            yield _run(case, entry, path, folder_machine, _time(entry, where, by_name))
+
+
+def _recognises_nights(path: Path, head: bytes) -> bool:
+    begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if begin.strip() in (b"{}", b"{ }"):
+        # A night in which nothing ran; only its name shows the format.
+        return path.name.startswith("ctest")
+    first = _CASE.match(begin)
+    return first is not None and _TIMERS.search(begin, first.end()) is not None
+
+
+NIGHTLY = HistoryFormat(
+    name="nightly",
+    looks_like='JSON of cases, each with "date", "passed" and "timers" (nightly ctest)',
+    recognises=_recognises_nights,
+    read=_read_nights,
+    companions=("config.json",),
+)
+
+FORMATS = (TEST_RESULTS, NIGHTLY)

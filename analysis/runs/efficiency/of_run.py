@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.cores import core_wait, share_with_core
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY
 from hindmost.analysis.runs.over_ranks import counts_cells
-from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
+from hindmost.analysis.runs.read import cached, is_cached
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY, Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI, INJECTED, sum_of_phases
@@ -33,34 +32,24 @@ OF_PROFILES = "profiles of all ranks were kept, but the events of only some (run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptParts:
-    """The efficiencies of a run and of its parts, as they are kept.
-
-    Attributes
-    ----------
-    whole : Efficiencies
-        Of all bodies and ranks.
-    windows : tuple of Window
-    computation : Computation
-        The work of all ranks together.
-    """
-
-    whole: Efficiencies
-    windows: tuple[Window, ...]
-    computation: Computation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEfficiencies(KeptParts):
+class RunEfficiencies:
     """The efficiencies of a run and of its parts.
 
     Attributes
     ----------
     run : Run
+    whole : Efficiencies
+        Of all bodies and ranks.
+    windows : tuple of Window
+    computation : Computation
+        The work of all ranks together.
     findings : tuple of Finding
     """
 
     run: Run
+    whole: Efficiencies
+    windows: tuple[Window, ...]
+    computation: Computation
     findings: tuple[Finding, ...] = ()
 
     JSON = (
@@ -69,13 +58,6 @@ class RunEfficiencies(KeptParts):
         "not_split? text=explain withheld? whole=shown windows=shown_windows "
         "computation=shown_computation findings"
     )
-
-    @classmethod
-    def of(cls, run: Run, parts: KeptParts) -> RunEfficiencies:
-        """Return the parts with their run."""
-        return cls(
-            run=run, **{field.name: getattr(parts, field.name) for field in fields(KeptParts)}
-        )
 
     @property
     def withheld(self) -> str:
@@ -165,8 +147,7 @@ def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
     DamagedFileError, DataError
         Impossible times; the run has no bodies or no local work.
     """
-    parts = cached(run, KIND, {"windows": windows}, KeptParts, lambda: compute(run, windows))
-    return RunEfficiencies.of(run, parts)
+    return cached(run, KIND, {"windows": windows}, RunEfficiencies, lambda: compute(run, windows))
 
 
 def quick_efficiencies(run: Run) -> Efficiencies | None:

@@ -13,7 +13,9 @@ from hindmost.analysis.runs.configuration import (
     OF_THE_SOLVER,
     OWN_SOLVER,
     STRUCTURE,
+    Group,
     configuration,
+    group_runs,
     part_words,
 )
 from hindmost.analysis.runs.configuration import apart as parts_apart
@@ -25,9 +27,8 @@ from hindmost.analysis.runs.figures.distributions import (
 )
 from hindmost.analysis.runs.figures.one_run import fitted_bodies
 from hindmost.analysis.runs.figures.run_figure import Figure
-from hindmost.analysis.runs.groups import Group, group_runs
-from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.over_ranks import RESULTS, identifying, size_of
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.analysis.show.chart import Chart
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
@@ -49,16 +50,6 @@ class ComparisonFigure(Figure):
     """A figure of several runs."""
 
     make: Callable[[Sequence[Run]], Chart]
-
-
-def make_overlay(runs: Sequence[Run]) -> Chart:
-    """Make the histograms of several runs over each other."""
-    return histograms(samples_of(runs), title=common_title(runs))
-
-
-def make_ecdf(runs: Sequence[Run]) -> Chart:
-    """Make the empirical distributions of several runs over each other."""
-    return ecdf(samples_of(runs), title=common_title(runs))
 
 
 def make_fastest_overlay(runs: Sequence[Run]) -> Chart:
@@ -164,7 +155,7 @@ COMPARISON_FIGURES = (
         name="overlay",
         summary="histograms of all files in one chart, a curve per configuration",
         caption="Iteration times of each configuration, repeats pooled.",
-        make=make_overlay,
+        make=lambda runs: histograms(samples_of(runs), title=common_title(runs)),
     ),
     ComparisonFigure(
         name="ecdf",
@@ -172,7 +163,7 @@ COMPARISON_FIGURES = (
         caption="Share of iterations that take at most a given time, for each configuration, "
         "repeats pooled. The leftmost curve is the fastest. If curves cross, one configuration is "
         "faster in the middle and slower in the tail.",
-        make=make_ecdf,
+        make=lambda runs: ecdf(samples_of(runs), title=common_title(runs)),
         default=True,
     ),
     ComparisonFigure(

@@ -12,23 +12,20 @@ from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.figures.distributions import (
     NamedLaw,
     NamedTimes,
+    first_ranks,
     fitted_laws,
     histogram,
     histograms,
-)
-from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
-from hindmost.analysis.runs.figures.times import (
-    first_ranks,
     names_of,
     stacked_shares,
     time_in_cycle,
     time_per_rank,
 )
-from hindmost.analysis.runs.model_input import MAX_IN_MEMORY, solve_times
+from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.stretches import CallPlace, stretches_of
-from hindmost.analysis.runs.tallies import Block, Wanted, tallied
+from hindmost.analysis.runs.tallies import MAX_IN_MEMORY, Block, Wanted, solve_times, tallied
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
 from hindmost.analysis.show.heat_map import HeatMap, bodies_in_column, heat_map, maxima
 from hindmost.analysis.show.palette import FILLS
@@ -40,8 +37,6 @@ from hindmost.text import counted, unit_for
 
 WINDOWS = 30
 """Of a curve over all iterations."""
-PLACES_SHOWN = 4
-"""Of the restart cycle, whose bodies are compared."""
 
 
 def of_kept(chart: Chart, run: Run) -> Chart:
@@ -211,7 +206,7 @@ def make_places(run: Run, choice: FigureChoice) -> Chart:
             f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
         )
     places = np.unique(run.position[regular])
-    shown = places[np.unique(np.linspace(0, places.size - 1, PLACES_SHOWN).astype(int))]
+    shown = places[np.unique(np.linspace(0, places.size - 1, 4).astype(int))]
     samples = [
         NamedTimes(f"place {place}", run.durations[regular & (run.position == place)])
         for place in shown.tolist()

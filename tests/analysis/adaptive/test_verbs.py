@@ -15,7 +15,7 @@ from tests.analysis.adaptive.files import off_by, write_adaptive, write_machine
 from tests.conftest import made_header, run_values
 
 from hindmost.analysis.fits.study import FitOptions, FittedGroup
-from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.configuration import Group
 from hindmost.analysis.verbs import report
 from hindmost.cli import main
 from hindmost.errors import UsageError

@@ -9,8 +9,7 @@ from tests.conftest import run_values
 
 import hindmost
 from hindmost.analysis.fits import study
-from hindmost.analysis.fits.assumptions import AssumptionTest
-from hindmost.analysis.fits.study import FitOptions, fit_run
+from hindmost.analysis.fits.study import AssumptionTest, FitOptions, fit_run
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.laws.law import Candidate, law_of

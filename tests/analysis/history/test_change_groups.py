@@ -20,10 +20,14 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.change_groups import ancestors, full_commits, group_changes
-from hindmost.analysis.history.change_sentences import group_lines
+from hindmost.analysis.history.change_groups import (
+    ancestors,
+    full_commits,
+    group_changes,
+    group_lines,
+)
 from hindmost.analysis.history.headline import headline
-from hindmost.analysis.history.page.overview import history_sentences
+from hindmost.analysis.history.page.data import history_sentences
 from hindmost.analysis.history.study import judge_history
 
 

@@ -15,9 +15,9 @@ from tests.analysis.history.planted import NIGHTS, history, noise, series, write
 from tests.conftest import run_values
 
 from hindmost.analysis.history.compare import compare_histories
-from hindmost.analysis.history.pairing import pair_series
+from hindmost.analysis.history.ratio_history import pair_series
+from hindmost.analysis.readers.format import OF_FEW, summarise
 from hindmost.analysis.readers.read import read_history
-from hindmost.analysis.readers.repetitions import OF_FEW, summarise
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header

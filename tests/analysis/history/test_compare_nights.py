@@ -19,8 +19,7 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.compare import compare_histories
-from hindmost.analysis.history.pairing import pair_series
-from hindmost.analysis.history.ratio_history import ratio_history
+from hindmost.analysis.history.ratio_history import pair_series, ratio_history
 from hindmost.cli import main
 from hindmost.errors import DataError
 from hindmost.models.inference import paired_ratio

@@ -12,13 +12,12 @@ from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, s
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
+from hindmost.analysis.history.dates import next_due
+from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import headline, newest_line, silence_lines
-from hindmost.analysis.history.history_json import history_json
-from hindmost.analysis.history.mail_message import compose
-from hindmost.analysis.history.mail_plan import MailPlan, plan_mail
-from hindmost.analysis.history.page.badges import address_of
-from hindmost.analysis.history.page.tables import events
-from hindmost.analysis.history.silence import next_due
+from hindmost.analysis.history.mail_message import MailPlan, compose, plan_mail
+from hindmost.analysis.history.page.data import address_of
+from hindmost.analysis.history.page.history_page import events
 from hindmost.analysis.history.state import (
     HistoryState,
     KeptSeries,
@@ -35,8 +34,8 @@ from hindmost.analysis.history.study import (
     HistoryStudy,
     judge_history,
 )
-from hindmost.analysis.readers.commits import commits_text
 from hindmost.analysis.readers.history import FailedRun, NightlySeries, SeriesName
+from hindmost.analysis.readers.provenance import commits_text
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.models.changepoint import Detection
 from hindmost.models.changepoint.detection import OPEN

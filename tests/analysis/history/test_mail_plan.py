@@ -30,9 +30,8 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.change_groups import group_changes
-from hindmost.analysis.history.mail_message import compose, write
-from hindmost.analysis.history.mail_plan import plan_mail
-from hindmost.analysis.history.mail_record import MailedItem, MailRecord, is_digest_due
+from hindmost.analysis.history.mail_message import compose, plan_mail, write
+from hindmost.analysis.history.state import MailedItem, MailRecord, is_digest_due
 from hindmost.analysis.history.state_file import read_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.history import FailedRun

@@ -20,8 +20,7 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.state import HistoryState
+from hindmost.analysis.history.state import HistoryState, MailRecord
 from hindmost.analysis.history.state_file import VERSION, read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.history import FailedRun, NightlySeries

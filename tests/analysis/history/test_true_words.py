@@ -23,15 +23,13 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.change_groups import group_changes
-from hindmost.analysis.history.change_sentences import group_lines, open_lines
+from hindmost.analysis.history.change_groups import group_changes, group_lines, open_lines
+from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import age_line, headline, newest_line, silence_lines
-from hindmost.analysis.history.history_json import history_json
-from hindmost.analysis.history.mail_message import compose
-from hindmost.analysis.history.mail_plan import plan_mail
-from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.page.overview import no_change
-from hindmost.analysis.history.page.tables import still_open, summary
+from hindmost.analysis.history.mail_message import compose, plan_mail
+from hindmost.analysis.history.page.data import no_change
+from hindmost.analysis.history.page.history_page import still_open, summary
+from hindmost.analysis.history.state import MailRecord
 from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.analysis.verbs.history import renamed_cases

@@ -20,7 +20,7 @@ from hindmost import cli
 from hindmost.analysis.ranks.read import analyse_ranks
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
-from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.tallies import solve_times
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.bodies import PHASES

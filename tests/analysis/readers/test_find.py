@@ -19,9 +19,14 @@ from tests.analysis.readers.history_files import (
     write_night,
 )
 
-from hindmost.analysis.readers.formats.csv_experiment import ROLES
-from hindmost.analysis.readers.read import read_experiment, read_history, recognise
-from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
+from hindmost.analysis.readers.formats.csv_tables import EXPERIMENT_ROLES
+from hindmost.analysis.readers.read import (
+    EXPERIMENT_FORMATS,
+    HISTORY_FORMATS,
+    read_experiment,
+    read_history,
+    recognise,
+)
 from hindmost.errors import DataError, UsageError
 
 
@@ -278,7 +283,9 @@ NUMBERS = st.floats(1e-300, 1e300)
 NAMES = st.text("abXY09_->()<>,;:'éß\"\\[] ", min_size=1, max_size=12).filter(
     lambda name: name == " ".join(name.split())
 )
-PARAMETERS = st.text("abcxyz", min_size=1, max_size=3).filter(lambda name: name not in ROLES)
+PARAMETERS = st.text("abcxyz", min_size=1, max_size=3).filter(
+    lambda name: name not in EXPERIMENT_ROLES
+)
 
 
 @st.composite

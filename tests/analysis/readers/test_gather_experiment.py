@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.remarks import SHOWN, Remarks
 from hindmost.errors import DataError, UsageError
 

@@ -9,11 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindmost.analysis.readers.commits import commits_in, commits_text, repository_in
-from hindmost.analysis.readers.dates import date_in_name, seconds_since_1970, without_date
-from hindmost.analysis.readers.path_names import machine_in
+from hindmost.analysis.readers.provenance import (
+    commits_in,
+    commits_text,
+    date_in_name,
+    machine_in,
+    repository_in,
+    seconds_since_1970,
+    without_date,
+)
+from hindmost.analysis.readers.text_files import smaller_is_better
 from hindmost.analysis.readers.timers import find_parents, unfold
-from hindmost.analysis.readers.units import smaller_is_better
 from hindmost.errors import DataError
 
 MIDNIGHT_S = datetime(2021, 1, 24, tzinfo=UTC).timestamp()

@@ -13,13 +13,11 @@ from tests.analysis.report.first_screens import words
 from tests.conftest import run_values
 from tests.documents import as_declared
 
-from hindmost.analysis.runs.attached import AttachedRun
+from hindmost.analysis.runs.attached import AttachedProgram, AttachedRun, attached_programs
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.configuration import configuration
+from hindmost.analysis.runs.configuration import configuration, group_runs
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import Finding, Severity, Topic
-from hindmost.analysis.runs.groups import group_runs
-from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.show.facts import RecurringWork
 from hindmost.analysis.show.phrases import text

@@ -11,7 +11,7 @@ import pytest
 
 import hindmost
 from hindmost import cache
-from hindmost.analysis.runs.cache import cached, is_cached
+from hindmost.analysis.runs.read import cached, is_cached
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def test_a_result_is_kept_for_a_run_a_question_and_a_source(
         assert ask(0.5) == len(computed)
         assert len(computed) > 2
         assert ask(0.5) == len(computed), "kept again"
-    monkeypatch.setattr("hindmost.analysis.runs.cache.source_checksum", lambda: "other")
+    monkeypatch.setattr("hindmost.analysis.runs.read.source_checksum", lambda: "other")
     assert not is_cached(run, "test", {"alpha": 0.5})
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     monkeypatch.setattr("tempfile.tempdir", "/dev/null")

@@ -16,10 +16,9 @@ import hindmost
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.analysis.report.comparison import comparable
-from hindmost.analysis.runs.configuration import command_of, configuration, name_of
+from hindmost.analysis.runs.configuration import command_of, configuration, group_runs, name_of
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.figures.compare_runs import apart
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header

@@ -15,15 +15,18 @@ import pytest
 
 from hindmost.analysis.runs.figures.compare_runs import samples_of
 from hindmost.analysis.runs.figures.distributions import (
+    ORDER,
     NamedLaw,
     NamedTimes,
     ecdf,
     fitted_laws,
     histogram,
     histograms,
+    stacked_shares,
+    time_in_cycle,
+    time_per_rank,
 )
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.runs.figures.times import ORDER, stacked_shares, time_in_cycle, time_per_rank
 from hindmost.analysis.show.chart import Quantity, worth_showing
 from hindmost.analysis.show.csv_file import write_csv
 from hindmost.analysis.show.figure_style import new_figure

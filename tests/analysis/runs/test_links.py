@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.conftest import made_header, run_values
 
-from hindmost.analysis.runs.links import link_words
-from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.runs.summary import link_words, summarise_run
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.ranks.links import LinkCost

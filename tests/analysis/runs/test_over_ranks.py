@@ -14,14 +14,14 @@ from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
 from hindmost.analysis.readers.read import read_experiment, read_history
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.efficiency.scaling import (
     MORE_ITERATIONS,
     KernelEfficiencies,
     efficiencies_over_ranks,
+    scaling_charts,
 )
-from hindmost.analysis.runs.efficiency.tables import scaling_charts
 from hindmost.analysis.runs.figures.compare_runs import apart
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.over_ranks import other_loops, series_over_ranks
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif.targets import Scaling, scaling_of

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.analysis.runs.test_stretches import BODIES, RANKS, contexts, run_of
 
+from hindmost.analysis.runs.cores import other_threads
 from hindmost.analysis.runs.run_facts import facts_of
 from hindmost.analysis.runs.straggler import verdict_of
-from hindmost.analysis.runs.threads import other_threads
 from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import text
 from hindmost.harness.runfile.contents import Header

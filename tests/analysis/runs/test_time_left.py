@@ -14,7 +14,7 @@ from tests.harness.test_time_left import STOP, USE
 import hindmost
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.runs.figures.time_left import MAX_POINTS, longest_of_each
+from hindmost.analysis.runs.figures.sampled import MAX_POINTS, longest_of_each
 from hindmost.analysis.show.chart import Chart
 from hindmost.cli import main
 from hindmost.errors import UsageError

@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
-from hindmost.analysis.fits.study import FittedGroup, FittedRun
-from hindmost.analysis.fits.tables import models_table
+from hindmost.analysis.fits.study import FittedGroup, FittedRun, models_table
+from hindmost.analysis.readers.formats.run_experiment import measure
 from hindmost.analysis.readers.read import read_history
-from hindmost.analysis.readers.run_metrics import measure
 from hindmost.analysis.report.comparison import NOT_COMPARED, comparable, compare_solvers
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.check import check_group
+from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError

@@ -17,8 +17,7 @@ from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.verbs.plot import contents
-from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
-from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
+from hindmost.analysis.whatif.noise_sweep import LATENCY_TREND, NOISE_SWEEP
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header

@@ -145,7 +145,7 @@ def test_a_run_is_the_same_in_blocks(
     whole, findings = fit_and_check()
     monkeypatch.setattr("hindmost.models.noise.times.BLOCK_BYTES", 7 * 8 * 3)
     monkeypatch.setattr("hindmost.harness.runfile.reader.BLOCK_BYTES", 7 * 8 * 3)
-    monkeypatch.setattr("hindmost.analysis.runs.model_input.MAX_IN_MEMORY", 0)
+    monkeypatch.setattr("hindmost.analysis.runs.tallies.MAX_IN_MEMORY", 0)
     blocks, findings_in_blocks = fit_and_check()
     assert findings_in_blocks == findings
     for one, other in zip(whole, blocks, strict=True):

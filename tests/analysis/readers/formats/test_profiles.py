@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from tests.analysis.readers.experiment_files import assert_sound
 
-from hindmost.analysis.readers.path_names import parameters_in
-from hindmost.analysis.readers.read import read_experiment, recognise
-from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
+from hindmost.analysis.readers.provenance import parameters_in
+from hindmost.analysis.readers.read import EXPERIMENT_FORMATS, read_experiment, recognise
 from hindmost.errors import DataError, MissingError, UsageError
 
 

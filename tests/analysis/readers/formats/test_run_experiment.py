@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from tests.conftest import LOCAL, run_values
 
+from hindmost.analysis.readers.formats.run_experiment import METRICS
 from hindmost.analysis.readers.read import read_experiment
-from hindmost.analysis.readers.run_metrics import METRICS
 from hindmost.analysis.runs.check import findings_in
 from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile.contents import Header
@@ -104,7 +104,7 @@ def test_a_large_run_is_read_some_ranks_at_a_time(
     no_tolerance = [name for name in METRICS if name != "time-to-tolerance"]
     names = [*no_tolerance, "local"]
     whole = read_experiment(tmp_path, metric=names).series
-    monkeypatch.setattr("hindmost.analysis.readers.run_metrics.BLOCK_BYTES", 40 * 8 * 2)
+    monkeypatch.setattr("hindmost.analysis.readers.formats.run_experiment.BLOCK_BYTES", 40 * 8 * 2)
     assert read_experiment(tmp_path, metric=names).series == whole
 
 

@@ -12,7 +12,7 @@ from tests.analysis.readers.history_files import TABLE, by_name
 from hindmost.analysis.readers.experiment import Experiment
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.readers.read import read_experiment, read_history
-from hindmost.analysis.readers.text_tables import HOST, RANK, name_and_unit, role_of
+from hindmost.analysis.readers.text_files import HOST, RANK, name_and_unit, role_of
 from hindmost.errors import DataError, UsageError
 
 

@@ -11,8 +11,7 @@ import pytest
 from tests.analysis.readers.history_files import JUNIT, by_name
 
 from hindmost.analysis.readers.history import History
-from hindmost.analysis.readers.read import read_history, recognise
-from hindmost.analysis.readers.registry import HISTORY_FORMATS
+from hindmost.analysis.readers.read import HISTORY_FORMATS, read_history, recognise
 from hindmost.errors import DataError
 
 NAMES = ("fast", "solve[/data/mesh.h5]", "größe/α,β=2", "a&<b>")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hindmost.analysis.readers.experiment import ExperimentGathering
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
-from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.text_files import read_text
 
 HEAD = "pairs of "

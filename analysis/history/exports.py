@@ -1,18 +1,34 @@
-"""The JSON of ``hindmost history --json``; other programs rely on it."""
+"""A judged history for other programs: JSON, OpenMetrics, and a message for a webhook.
+
+Metrics are gauges without times of their own, so that Prometheus' node exporter takes them from a
+file ``NAME.prom``: the verdict, the level, the age of the newest result, the open changes, failed
+runs. The message is ``{"text": ...}``, as Slack and Mattermost take it.
+"""
 
 from __future__ import annotations
 
+import html
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hindmost.analysis.history.change_groups import NightChange
+from hindmost.analysis.history.change_groups import (
+    ChangeGroup,
+    NightChange,
+    changes_open_before,
+    group_lines,
+)
 from hindmost.analysis.history.dates import date_of, moment
+from hindmost.analysis.history.headline import failure_line, headline, scope, silence_lines
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.state import FALSE_SHARE
 from hindmost.analysis.history.study import GATES, HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.models.changepoint import Regime, default_settings
+from hindmost.models.changepoint.detection import VERDICTS
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +139,7 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "least_change_percent": 100.0 * study.least,
         "settings": default_settings(study.method),
         "false_discovery_rate": FALSE_SHARE,
-        "open": [
-            NightChange.of(study, each, found)
-            for each in judged
-            for found in each.open_before(since)
-        ],
+        "open": changes_open_before(study),
         "silent_cases": [
             SilentCase(*name, date_of(time)) for name, time in study.silent_cases().items()
         ],
@@ -145,3 +157,76 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "parents": history.parents,
         "warnings": history.warnings,
     }
+
+
+METRICS = {
+    "status": "1 for the worst verdict on all.",
+    "verdict": "1 for the verdict on a series in the last days.",
+    "level": "Level of a series now, in its unit (label unit).",
+    "newest_timestamp_seconds": "Time of the newest result.",
+    "open_change_ratio": "Level after an open change over that before.",
+    "failed_runs": "Failed runs of a case in the last days.",
+    "silent": "1 for a case without a result that was due.",
+}
+"""Name to meaning, without the prefix of all."""
+
+
+def open_metrics(study: HistoryStudy) -> str:
+    """Return the text of the metrics; those without a sample are left out."""
+    samples: dict[str, list[str]] = {name: [] for name in METRICS}
+
+    def put(metric: str, value: float, *name: str, **more: str) -> None:
+        labels = dict(zip(("machine", "case", "timer"), name, strict=False)) | more
+        inside = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+        samples[metric].append(f"hindmost_{metric}{{{inside}}} {value:.9g}")
+
+    status = study.status()
+    for verdict in VERDICTS:
+        put("status", verdict == status, verdict=verdict)
+    for judged in study.judged:
+        name, found = judged.series.name.parts, judged.detection
+        put("verdict", 1.0, *name, verdict=judged.status(study.since))
+        put("newest_timestamp_seconds", float(judged.series.times[-1]), *name)
+        if found.regimes and math.isfinite(found.level_now):
+            put("level", found.level_now, *name, unit=judged.series.unit)
+        for change in found.findings:
+            if judged.is_open(change):
+                date = judged.labels[change.last][:10]
+                put("open_change_ratio", 1.0 + change.effect, *name, date=date)
+    for case, count in study.failed_cases().items():
+        put("failed_runs", count, *case)
+    machines, cases = study.silent_machines(), study.silent_cases()
+    for case in study.results():
+        put("silent", case[0] in machines or case in cases, *case)
+    lines = []
+    for metric, meaning in METRICS.items():
+        if samples[metric]:
+            lines += [f"# TYPE hindmost_{metric} gauge", f"# HELP hindmost_{metric} {meaning}"]
+            lines += samples[metric]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def escaped(text: str) -> str:
+    """Return a text as the value of a label."""
+    for sign, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", " ")):
+        text = text.replace(sign, written)
+    return text
+
+
+MAX_LINES, MAX_CHARACTERS = 20, 3500
+"""Of a message; the last line counts the others."""
+
+
+def webhook_text(study: HistoryStudy, groups: Sequence[ChangeGroup]) -> str:
+    """Return the message: the verdict in one line, then the changes, as JSON on one line."""
+    lines = [*silence_lines(study), *group_lines(groups), *filter(None, [failure_line(study)])]
+    shown: list[str] = []
+    for line in lines:
+        if len(shown) == MAX_LINES or sum(map(len, shown)) + len(line) > MAX_CHARACTERS:
+            break
+        shown.append(line)
+    if left := len(lines) - len(shown):
+        shown.append(f"and {counted(left, 'more line')}")
+    text = "\n".join([f"hindmost: {headline(study)}", scope(study), *shown])
+    # Slack reads these signs as marks of its own.
+    return json.dumps({"text": html.escape(text, quote=False)}) + "\n"
