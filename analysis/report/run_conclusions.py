@@ -132,10 +132,10 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
     shown = f"Map of one place of the {cycle}" if looked.run.restarts else "Map of iterations"
     links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
     was_injected = bool(looked.ranks.metric(INJECTED).any())
+    if quiet is not None and quiet.saved_s <= 0.0:
+        return
     if quiet is None or (
-        looked.ranks.culprit is None
-        and not was_injected
-        and turn_s >= MAJORITY * max(quiet.saved_s, 0.0)
+        looked.ranks.culprit is None and not was_injected and turn_s >= MAJORITY * quiet.saved_s
     ):
         if turn_s > 0.0:
             why = f"different ranks take longer in different iterations: {cause_of(looked, turn_s)}"

@@ -308,7 +308,7 @@ def growing_work(
     cost_s = run.bodies * float(growth.more_s.max())
     if cost_s < least_s or not cost_s:
         return
-    grown = np.flatnonzero(growth.more_s >= MAJORITY * growth.more_s.max())
+    grown = np.flatnonzero((growth.grows > 0) & (run.bodies * growth.more_s >= least_s))
     ranks, perhaps = numbers[grown], disturbed and growth.grows[grown].min() < 2
     function = function_of_growth(run, grown.tolist(), contexts_at(stretches, where), cost_s)
     on_all, since = ranks.size == run.header.ranks > 1, int(growth.since[growth.more_s.argmax()])
