@@ -134,9 +134,8 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
     was_injected = bool(looked.ranks.metric(INJECTED).any())
     if quiet is not None and quiet.saved_s <= 0.0:
         return
-    if quiet is None or (
-        looked.ranks.culprit is None and not was_injected and turn_s >= MAJORITY * quiet.saved_s
-    ):
+    nobody = looked.ranks.culprit is None and not looked.ranks.withheld
+    if quiet is None or (nobody and not was_injected and turn_s >= MAJORITY * quiet.saved_s):
         if turn_s > 0.0:
             why = f"different ranks take longer in different iterations: {cause_of(looked, turn_s)}"
             yield looked.loss(
