@@ -75,14 +75,7 @@ def replayed(history: History, nights: int) -> Replay:
     for day in days[max(len(days) - nights, FIRST_NIGHTS) :]:
         end = (day + 1) * SECONDS_A_DAY
         until = [
-            replace(
-                each,
-                times=each.times[:stop],
-                values=each.values[:stop],
-                commits=each.commits[:stop],
-                commit_parts=each.commit_parts[:stop],
-                circumstances=each.circumstances[:stop],
-            )
+            each.at(np.arange(stop))
             for each in history.series
             if (stop := int(each.times.searchsorted(end)))
         ]

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from hindmost.errors import UsageError
 from hindmost.files import write_atomically
-from hindmost.harness.probes.sampling import SEED
-from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import SEED, ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.turns import among
 from hindmost.text import bandwidth, seconds
 

@@ -39,6 +39,8 @@ from hindmost.parsing import shown
 from hindmost.records import RecordError, check_version
 from hindmost.text import choose, percent, seconds
 
+TOLERANCE_S = 1e-6
+"""Tolerance of the sum of phases against the duration of a body."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -441,7 +443,7 @@ class Run:
             check_values(self.path, VARIABLE[name], values)
         missed = sum_of_phases(phases)
         missed -= durations
-        if (np.abs(missed, out=missed) > 1e-6 + 1e-6 * durations).any():
+        if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."
             )

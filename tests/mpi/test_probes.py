@@ -149,7 +149,7 @@ import json, time
 from hindmost.harness import mpi
 from hindmost.harness.probes import network
 from hindmost.harness.turns import among
-from hindmost.harness.probes.sampling import Effort
+from hindmost.harness.probes.section import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up
 effort = Effort(cap_s=0.0, blocks=3, batch_s=1e-6)
