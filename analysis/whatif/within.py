@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.configuration import grouped
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.attributes import Amount, Count
 from hindmost.harness.runfile.reader import Run
@@ -143,10 +144,7 @@ def forecasts(
     runs: Sequence[Run], within_s: float, mtbf_s: float | None, checkpoint_s: float | None
 ) -> list[JobForecast]:
     """Forecast a job for each program, solver and number of ranks among some runs."""
-    alike: dict[tuple[str, str, int], list[Run]] = {}
-    for run in runs:
-        header = run.header
-        alike.setdefault((header.workload, header.solver, header.ranks), []).append(run)
+    alike = grouped(runs, lambda run: (run.header.workload, run.header.solver, run.header.ranks))
     found = []
     for (workload, solver, ranks), group in alike.items():
         title = f"{workload}, {solver}, {counted(ranks, 'rank')}"

@@ -29,7 +29,6 @@ Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed fo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Show how many runs are done, the state of the jobs, and what to do next."
-    parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
     parser.add_argument("--json", action="store_true", help="print JSON, with every run")
 

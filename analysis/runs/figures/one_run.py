@@ -117,7 +117,6 @@ def make_growth(run: Run, choice: FigureChoice) -> Chart:
         y=Quantity("work of an iteration", unit.sign),
         series=tuple(series),
         y_limits=(max(low - room, 0.0), high + room),
-        marks={},
         legend_below=True,
     )
     return of_kept(drawn, run)
@@ -338,7 +337,6 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
         y=Quantity("efficiency", "%"),
         series=series,
         y_limits=(0.0, 100.0),
-        marks={},
         counted=True,
         legend_below=True,
     )
