@@ -13,6 +13,7 @@ object, which keeps refused data in memory until `check` raises the first failur
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -222,7 +223,7 @@ def make_variables(
         make_variable(file, variable, sizes, scales)
     for name, (dimension, long_name) in texts.items():
         text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
-        text.attrs["long_name"] = long_name
+        add_text(text, "long_name", long_name)
         text.dims[0].attach_scale(scales[dimension])
     for name in FLAGS.keys() & shapes.keys():
         kinds = list(FLAGS[name])
@@ -246,14 +247,22 @@ def make_variable(
         else None,
         fillvalue=np.nan if variable.type.startswith("f") else None,
     )
-    attributes, dimensions = dataset.attrs, dataset.dims
-    attributes["long_name"] = variable.long_name
+    add_text(dataset, "long_name", variable.long_name)
     if variable.units:
-        attributes["units"] = variable.units
+        add_text(dataset, "units", variable.units)
     if variable.type.startswith("f"):
-        attributes["_FillValue"] = np.array(np.nan, variable.type)
+        dataset.attrs["_FillValue"] = np.array(np.nan, variable.type)
     for axis, name in enumerate(variable.dimensions):
-        dimensions[axis].attach_scale(scales[name])
+        h5py.h5ds.attach_scale(dataset.id, scales[name].id, axis)
+
+
+TEXT = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
+SCALAR = h5py.h5s.create(h5py.h5s.SCALAR)
+
+
+def add_text(dataset: h5py.Dataset, name: str, text: str) -> None:
+    """Add an attribute that is a text: a file has some sixty, and h5py finds a type for each."""
+    h5py.h5a.create(dataset.id, name.encode(), TEXT, SCALAR).write(np.array(text, object))
 
 
 def write_attributes(file: h5py.File, header: Header) -> None:
@@ -327,7 +336,9 @@ class RunTotals:
         first, last = DECADES
         place = (np.log10(block.ravel()) - first) * (BINS / (last - first))
         index = np.clip(place.astype(np.int64), 0, BINS - 1)
-        self._histogram += np.bincount(index, minlength=BINS)
+        lowest = int(index.min())
+        counts = np.bincount(index - lowest)
+        self._histogram[lowest : lowest + counts.size] += counts
 
     def result(
         self, outside_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
@@ -350,7 +361,7 @@ class RunTotals:
         first, last = DECADES
         body = {"minimum": self._least, "maximum": self._most}
         for name, share in QUANTILES.items():
-            place = int(np.searchsorted(cumulative, share * cumulative[-1]))
+            place = int(np.searchsorted(cumulative, math.ceil(share * int(cumulative[-1]))))
             middle = 10.0 ** (first + (place + 0.5) * (last - first) / BINS)
             body[name] = min(max(middle, self._least), self._most)
         missed = np.abs(self._rank_s + (outside_s + self._restart_s) - solve_time_s)

@@ -1,7 +1,5 @@
 """Ranks that are killed at any moment leave no file, a valid file, or one known as unfinished."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

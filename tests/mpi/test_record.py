@@ -1,7 +1,5 @@
 """``hindmost.record``: a loop of one's own, on one and two ranks, with and without MPI."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -30,28 +28,42 @@ from hindmost.models.ranks.attribution import attribute
 ITERATIONS = 20
 WORK_S, HALO_S = 5e-3, 1e-3
 
-LOOP = f"""
-import sys, time
+LOOP = f'''
+import mmap, os, sys, time
 import hindmost
 if "listen" in sys.argv:
     hindmost.listen()
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
 total = bytearray(8)
+file = os.open("waits", os.O_RDWR | os.O_CREAT)
+os.ftruncate(file, {2 * ITERATIONS})
+waits = mmap.mmap(file, {2 * ITERATIONS})
+
+def work(step):
+    """Rank 1 goes on working when rank 0 waits for it, however slow either is."""
+    time.sleep({WORK_S})
+    if comm.rank == 0:
+        waits[step] = 1
+    else:
+        while not waits[step]:
+            time.sleep(1e-4)
+        time.sleep({2 * WORK_S})
+
 with hindmost.record("mine.h5", comm, name="mine") as recorder:
-    for _ in range({ITERATIONS}):
+    for step in range({ITERATIONS}):
         with recorder.iteration():
             with recorder.phase("halo"):
                 time.sleep({HALO_S})
-            time.sleep({WORK_S} * (1 + 2 * comm.rank))
+            work(step)
             comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
-"""
+'''
 OWN_PHASES = f"""
 with hindmost.record("phases.h5", comm) as recorder:
     for step in range({ITERATIONS}):
         with recorder.iteration():
             with recorder.phase("hydro"):
-                time.sleep({WORK_S} * (1 + 2 * comm.rank))
+                work({ITERATIONS} + step)
                 comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
             if comm.rank == 1 and step == 3:
                 with recorder.phase("output"):

@@ -1,7 +1,5 @@
 """Mathis, Kerbyson: figures and tables on predictions of an adaptive mesh application."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

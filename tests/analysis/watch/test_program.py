@@ -1,7 +1,5 @@
 """``hindmost watch`` of an attached program, by the notes in its raw folder."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """Who is last while a program runs, by the pages of its ranks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Machine files, and what the offline model predicts from them."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How many iterations fit into a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
