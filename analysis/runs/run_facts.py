@@ -146,6 +146,8 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
     """
     run, costs, culprit = verdict.run, verdict.costs, verdict.culprit
     attached = run.header.spec.get("attached") or {}
+    whole = "loop" if is_loop(run) or attached.get("solves") == 0 else "solve"
+    whole = "program's" if attached.get("no_loop") else whole
     own_s, waits = costs.own_s, costs.wait_s / np.maximum(costs.time_s, 1e-300)
     beyond_s = share_with_core(run) * float(own_s.max() - own_s.mean())
     whole_s = max(run.solve_time_s, 1e-300)
@@ -154,7 +156,7 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         culprit=culprit,
         ranks=run.header.ranks,
         iterations=run.bodies,
-        whole="loop" if is_loop(run) or attached.get("solves") == 0 else "solve",
+        whole=whole,
         most_times=float(over_others(own_s).max()),
         beyond_s=beyond_s,
         cost_s=beyond_s,
