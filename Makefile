@@ -4,7 +4,7 @@
 #   make test              set up what is missing, run every check and test
 #   make test-slow         more draws and data of what the tests try already, an installation (ten minutes)
 #   make papers            every figure and table of the papers, small, held to known values (a minute, 2 ranks)
-#   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
+#   make test-recorder     what depends on the MPI and PETSc of a stack: set-up, the recorder, solves on ranks
 #   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
 #                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
@@ -68,11 +68,10 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # Namespaces of a command's own, which end with it; for root.
 ALONE := unshare --net --uts --mount --pid --fork --mount-proc
 # What depends on the MPI and PETSc of a stack.
-ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
-    $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
-    $(addprefix tests/mpi/test_, adaptive_kernel.py any_solver.py attach.py attach_fortran.py \
-    attach_linked.py attached_runs.py counters.py failures.py killed.py \
-    own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py)
+ON_STACKS = tests/setup/test_clones.py tests/harness/test_build.py \
+    $(addprefix tests/mpi/test_, any_solver.py attach.py attach_fortran.py attach_linked.py \
+    failures.py killed.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py \
+    solvers.py systems.py)
 
 # Every target is a command, none a file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))

@@ -35,8 +35,7 @@ from hindmost.models.pmnf.segments.one_behaviour import (
 )
 from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
 from hindmost.models.pmnf.several.averaging import widened
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import ABSENT
+from hindmost.models.pmnf.space import ABSENT, PAPER
 
 Values = NDArray[np.float64]
 Outcomes = dict[str, list[float]]
@@ -150,11 +149,11 @@ MECHANISMS = (
             ("noise: kernels together", "noise:MIN_POOLED", lambda _: NEVER),
             ("noise: repetitions", "observations:from_repetitions", lambda _: lambda _: None),
             ("noise: root, of kernels", "observations:from_kernels", never_root),
-            ("lone values", "lone_values:LONE", lambda _: NEVER),
+            ("lone values", "observations:LONE", lambda _: NEVER),
             ("outlying repetitions", "observations:FAR", lambda _: NEVER),
-            ("intervals: pairs of terms", "lattice:OF_PAIRS", lambda _: 1e-300),
-            ("intervals: exponents off the space", "lattice:SHARE_OF_SPACE", lambda _: 1 - 1e-9),
-            ("intervals: only the constant", "lattice:CHANCE", lambda _: (-1e9, 0.0)),
+            ("intervals: pairs of terms", "fit:OF_PAIRS", lambda _: 1e-300),
+            ("intervals: exponents off the space", "fit:SHARE_OF_SPACE", lambda _: 1 - 1e-9),
+            ("intervals: only the constant", "fit:CHANCE", lambda _: (-1e9, 0.0)),
         )
     ),
     *(

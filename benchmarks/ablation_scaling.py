@@ -39,15 +39,14 @@ from benchmarks.real_series import (
 )
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.forecast import held_out, weighing
-from hindmost.models.pmnf.forecast.candidates import Candidate
-from hindmost.models.pmnf.forecast.held_out import Trials, hold_out
-from hindmost.models.pmnf.forecast.kernels import joint_trials
-from hindmost.models.pmnf.forecast.weighing import (
+from hindmost.models.pmnf.forecast import candidates, kernels
+from hindmost.models.pmnf.forecast.candidates import Candidate, Trials, hold_out
+from hindmost.models.pmnf.forecast.kernels import (
     LARGEST_ERROR,
     MIN_ERROR,
     OF_ERROR,
     Weighed,
+    joint_trials,
     weigh,
     width_features,
 )
@@ -146,14 +145,14 @@ def simple_laws(
 
 
 OF_WEIGHTS = (
-    Mechanism(name="pooling over kernels", patches=((weighing, "POOLED", 0.0),)),
-    Mechanism(name="weights: median of all", patches=((weighing, "SHARPNESS", 1e-9),)),
-    Mechanism(name="densities as they are: squared", patches=((weighing, "SHARPNESS", 2.0),)),
-    Mechanism(name="others than the best candidate", patches=((weighing, "SHARPNESS", 100.0),)),
-    Mechanism(name="the form of exact growth", patches=((weighing, "MIN_EXACT", 1000),)),
+    Mechanism(name="pooling over kernels", patches=((kernels, "POOLED", 0.0),)),
+    Mechanism(name="weights: median of all", patches=((kernels, "SHARPNESS", 1e-9),)),
+    Mechanism(name="densities as they are: squared", patches=((kernels, "SHARPNESS", 2.0),)),
+    Mechanism(name="others than the best candidate", patches=((kernels, "SHARPNESS", 100.0),)),
+    Mechanism(name="the form of exact growth", patches=((kernels, "MIN_EXACT", 1000),)),
 )
 OF_TRIALS = (
-    Mechanism(name="the last 10 held-out points", patches=((held_out, "MAX_ORIGINS", 1000),)),
+    Mechanism(name="the last 10 held-out points", patches=((candidates, "MAX_ORIGINS", 1000),)),
 )
 """Mechanisms of `forecast_kernels`; those of trials change what is weighed."""
 

@@ -28,7 +28,7 @@ from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.whatif.gains import remedies_of
 from hindmost.harness.attach.convert import convert_all
-from hindmost.harness.recorder.build import FLAGS, SOURCES
+from hindmost.harness.recorder.build import FLAGS, OBJECT, recorder_library
 from hindmost.harness.stack import current_stack
 from hindmost.output import write_lines
 
@@ -96,9 +96,9 @@ class Conclusions:
 def compiled(folder: Path) -> Path:
     """Return the program, with the recorder in it."""
     program = folder / "virtual_time"
-    command = [current_stack().mpicc, *FLAGS, "-g", "-O1", "-DHINDMOST_LINKED", "-rdynamic"]
-    sources = [str(SOURCE), str(SOURCES[0])]
-    subprocess.run([*command, "-o", str(program), *sources, "-lpthread", "-ldl", "-lm"], check=True)
+    command = [current_stack().mpicc, *FLAGS, "-g", "-O1", "-rdynamic", "-o", str(program)]
+    parts = [str(SOURCE), str(recorder_library(form=OBJECT))]
+    subprocess.run([*command, *parts, "-lpthread", "-ldl", "-lm"], check=True)
     return program
 
 

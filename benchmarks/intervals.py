@@ -16,9 +16,8 @@ from scipy import stats
 from hindmost.models.laws.law import law_of
 from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.stationary import fit_stationary
+from hindmost.models.noise.stationary import fit_redrawn_uniform, fit_stationary
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform import fit_redrawn_uniform
 from hindmost.models.results import FittedModel
 
 RUNS = 400

@@ -21,7 +21,7 @@ from benchmarks.synthetic.nightly import SimulatedNights, draw_nightly
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.mail_message import MailPlan, plan_mail
-from hindmost.analysis.history.state import HistoryState, nights_of
+from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.analysis.readers.read import read_history
@@ -75,7 +75,7 @@ def replayed(history: History, nights: int) -> Replay:
     for day in days[max(len(days) - nights, FIRST_NIGHTS) :]:
         end = (day + 1) * SECONDS_A_DAY
         until = [
-            nights_of(each, 0, stop)
+            each.at(np.arange(stop))
             for each in history.series
             if (stop := int(each.times.searchsorted(end)))
         ]

@@ -22,10 +22,9 @@ from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit_segments
-from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.search import ABSENT, search
+from hindmost.models.pmnf.search import ABSENT, penalties, search
 from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
     draw_terms,
@@ -33,8 +32,7 @@ from hindmost.models.pmnf.segments.one_behaviour import (
     inside,
     measured,
 )
-from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace, columns
 
 LEVELS = (0.0, 0.02, 0.05, 0.10, 0.15)
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
-from hindmost.models.pmnf.term import ABSENT, Exponents
+from hindmost.models.pmnf.space import ABSENT, Exponents
 
 NOISE = (0.0, 0.02, 0.05, 0.10, 0.15)
 NAMES = ("p", "n", "q", "r")

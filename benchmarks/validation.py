@@ -19,9 +19,8 @@ from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.stationary import fit_stationary
+from hindmost.models.noise.stationary import fit_nonstationary, fit_stationary
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform import fit_nonstationary
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS = ("gmres", "pgmres", "bcgs", "pipebcgs")

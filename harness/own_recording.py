@@ -10,18 +10,20 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import socket
+import subprocess
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.files import reason
+from hindmost.harness.attach.beside import Beside, follow_node
 from hindmost.harness.attach.own_marks import MarksInPython, MarksOfRecorder
 from hindmost.harness.attach.raw import SUFFIX
 from hindmost.harness.attach.raw_program import RawProgram, handed_over, read_program
@@ -35,14 +37,12 @@ from hindmost.harness.runfile.attributes import Json, NewName
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.runfile.time_left import NOTE
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, strict_json, warn
 from hindmost.printable import shell_word
 from hindmost.records import RecordError, from_document
 from hindmost.text import named_ranks
-
-if TYPE_CHECKING:
-    from hindmost.harness.attach.beside import Beside
 
 MAX_ITERATIONS = 1 << 53
 Marks = MarksOfRecorder | MarksInPython
@@ -270,30 +270,35 @@ class OwnRecording(ABC):
         return self
 
     def _pages(self, folder: Path) -> str:
-        """Have a process follow the part, and return the folder of its pages; collective.
+        """Have processes follow the part, and return the folder of its pages; collective.
 
-        Empty on ranks of other nodes than rank 0's, and where nobody follows.
+        Empty where nobody follows.
         """
         if not self._live:
             return ""
-        pages, host = on_root(self._communicator, lambda: self._watch(folder))
-        return pages if host == socket.gethostname() else ""
+        self._folder = folder
+        pages: str = on_root(self._communicator, self._watch)
+        if pages and self._communicator.rank:
+            self._beside = follow_node(Path(pages))  # on other nodes
+        self._communicator.Barrier()
+        return pages
 
-    def _watch(self, folder: Path) -> tuple[str, str]:
-        from hindmost.harness.attach.beside import Beside
-
-        total = 0 if self._live is True else self._live
+    def _watch(self) -> str:
+        pages = tempfile.mkdtemp(prefix="hindmost-")
         try:
-            self._beside = Beside(folder, self._title, total)
-        except OSError as error:
-            warn(f"'hindmost watch' cannot follow {folder.stem}: {reason(error)}.")
-            return "", ""
-        return self._beside.pages, socket.gethostname()
+            total = 0 if self._live is True else self._live
+            self._beside = Beside(Path(pages), self._title, total)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            warn(f"'hindmost watch' cannot follow {self._folder.stem}: {error}")
+            shutil.rmtree(pages, ignore_errors=True)
+            return ""
+        return pages
 
     def _watch_no_more(self) -> None:
         if self._beside is not None:
             self._beside.end()
             self._beside = None
+            (self._folder / NOTE).unlink(missing_ok=True)
 
     def _stop_others(self) -> None:
         """Stop what ``hindmost attach`` records of the program, until this recording is over."""

@@ -138,7 +138,7 @@ def cancel(
     """Cancel the jobs of a study that have not ended, and see that they end.
 
     Returns those that were queued or running, and are not any more; and those that the scheduler
-    still has, `ENDING_S` after it was told.
+    still has, 40 s (Slurm kills after 30 s, PBS after 10 s) after it was told.
 
     Raises
     ------

@@ -10,7 +10,7 @@ longest iterations alone, so that how long they are, and what disturbs others, p
    probability of at most exp(-k D), where D is the divergence of h / k from m / n (Hoeffding, which
    holds for draws without replacement as well).
 3. All rules and all m that are tried count (Bonferroni): a run without recurring iterations has one
-   with a probability below `CERTAIN`. Of a rule, 4 of 5 iterations must be long, and 3 of 5 in each
+   with a probability below 1e-4. Of a rule, 4 of 5 iterations must be long, and 3 of 5 in each
    half of the run, so that one slow stretch is no rule.
 """
 

@@ -1,7 +1,5 @@
 """MPI of one rank, within the process of the tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

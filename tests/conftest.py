@@ -1,7 +1,5 @@
 """What several tests need: run files with known contents, and ranks under a real mpiexec."""
 
-from __future__ import annotations
-
 import base64
 import gc
 import os

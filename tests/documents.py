@@ -1,7 +1,5 @@
 """JSON documents held to their declared forms, wherever a test has one at hand."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from typing import Any

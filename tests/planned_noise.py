@@ -1,7 +1,5 @@
 """The detours that a law of injected noise takes, drawn anew from its stream."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -93,7 +93,7 @@ BANNED_LIMITS = re.compile("(MOST|LEAST)_")
 """Beginnings of names of limits: they are MAX_ and MIN_."""
 BANNED_FUNCTIONS = re.compile("_?(look|tell)(_|$)")
 """Beginnings of names of functions, which say what is done: query, check, print, report."""
-NOT_YET_RENAMED = ("harness/attach", "harness/runfile/disk.py")
+NOT_YET_RENAMED = ("harness/attach", "harness/runfile/part_file.py")
 """Where functions still have such names; `tell` of a file is Python's own."""
 
 

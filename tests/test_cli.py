@@ -1,7 +1,5 @@
 """What the command says of words that it does not know."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

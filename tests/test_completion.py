@@ -1,7 +1,5 @@
 """Completion of the command in a real bash."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that are written whole, and folders of the user."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Hostile files of every kind: no verb crashes on them, hangs, or takes much memory."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The JSON of each verb is as its schema says, without keys that the schema does not know."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re
@@ -64,6 +62,11 @@ def runs(header: Header, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def homme() -> Path:
+    return ROOT / "examples/scaling/data/homme.txt"
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -87,19 +90,13 @@ def runs(header: Header, tmp_path: Path) -> Path:
     ],
 )
 def test_documents_are_as_their_schemas_say(
-    command: str,
-    runs: Path,
-    run_file: Path,
-    nightly: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    places = {
-        "RUNS": runs,
-        "RUN": run_file,
-        "NIGHTLY": nightly,
-        "HOMME": ROOT / "examples/scaling/data/homme.txt",
-    }
-    words = [str(places.get(word, word)) for word in command.split()]
+    made = {"RUNS": "runs", "RUN": "run_file", "NIGHTLY": "nightly", "HOMME": "homme"}
+    words = [
+        str(request.getfixturevalue(made[word])) if word in made else word
+        for word in command.split()
+    ]
     assert main([*words, "--json"]) in (0, 1, 4)  # 4: doctor, without PETSc
     document = json.loads(capsys.readouterr().out)
     if words[0] in ("show", "check", "fit", "scale", "history", "compare") and "--" not in command:

@@ -1,7 +1,5 @@
 """Everything that leaves through stdout and stderr: hostile names, streams that fail, defects."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -1,7 +1,5 @@
 """Records to and from documents: what comes back, and what errors name."""
 
-from __future__ import annotations
-
 import json
 import math
 import tomllib

@@ -1,7 +1,5 @@
 """One version and one address in all that is released."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The public surface: names, errors, the command's words."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import pkgutil

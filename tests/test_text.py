@@ -1,7 +1,5 @@
 """Numbers as people read and write them."""
 
-from __future__ import annotations
-
 import math
 import re
 

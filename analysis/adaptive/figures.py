@@ -66,7 +66,6 @@ def times_over_cycles(
         series=(*([ran] if run.neighbour.any() else []), *lines),
         y_limits=(0.0, top),
         note=f"{beyond} of {measured.size} lie beyond" if beyond else "",
-        marks={},
         counted=True,
         legend_below=len(times_s) > 3,
     )
@@ -146,7 +145,6 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
         series=(points, *curves),
         y_limits=(0.0, top),
         note=f"{beyond} of {each.size} cycles lie beyond" if beyond else "",
-        marks={},
         logarithmic=(machine is not None, False),
     )
 
@@ -176,7 +174,6 @@ def accumulated(run: AdaptiveRun) -> Chart:
         y=Quantity("accumulated time", "s"),
         series=tuple(series),
         y_limits=(0.0, ROOM * float(total[-1])),
-        marks={},
         counted=True,
         legend_below=True,
     )
@@ -185,11 +182,6 @@ def accumulated(run: AdaptiveRun) -> Chart:
 def of_cycles(chart: Callable[[AdaptiveRun], Chart]) -> Callable[[Run, FigureChoice], Chart]:
     """Return what makes a chart from a run file, given what makes it from its cycles."""
     return lambda run, choice: chart(read_adaptive(run))
-
-
-def make_grind(run: Run, choice: FigureChoice) -> Chart:
-    """Make the chart of time per cell, with the curves of the machine that was chosen."""
-    return time_per_cell(read_adaptive(run), choice.machine)
 
 
 ADAPTIVE_FIGURES = (
@@ -220,7 +212,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: time per cell, and the probed curve (--machine)",
         caption="Hydro time of rank 0 per cell and step in each cycle, against the cells of the "
         "rank, and the probed piecewise curve that the offline model uses.",
-        make=make_grind,
+        make=lambda run, choice: time_per_cell(read_adaptive(run), choice.machine),
         default=True,
     ),
     RunFigure(

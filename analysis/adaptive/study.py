@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.configuration import configuration
+from hindmost.analysis.runs.configuration import configuration, grouped
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
@@ -201,15 +201,12 @@ def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
     Runs are replays of each other if their configurations and their mesh histories (cells on every
     rank) are the same.
     """
-    groups: dict[tuple[str, ...], list[AdaptiveRun]] = {}
-    for run in runs:
-        likeness = (
-            *(f"{name} {value}" for name, value in sorted(configuration(run.run).items())),
-            str(run.seconds.size),
-            str(hash(run.total_cells.tobytes() + run.most_cells.tobytes())),
-        )
-        groups.setdefault(likeness, []).append(run)
-    return [Replays(runs=tuple(members)) for members in groups.values()]
+
+    def likeness(run: AdaptiveRun) -> tuple[object, ...]:
+        asked = sorted(configuration(run.run).items())
+        return *asked, run.seconds.size, run.total_cells.tobytes(), run.most_cells.tobytes()
+
+    return [Replays(runs=tuple(members)) for members in grouped(runs, likeness).values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

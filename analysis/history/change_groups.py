@@ -41,7 +41,7 @@ from hindmost.text import counted, first_of, p_words, percent, quantity, signed_
 class NightChange(Fact):
     """A change or drift of a series, with those of the timers that are its parts.
 
-    Terminal, page, mail and JSON have this fact; its words are in `change_sentences`.
+    Terminal, page, mail and JSON have this fact; its words are `change_words`.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ def group_lines(groups: Sequence[ChangeGroup]) -> Iterator[str]:
     chosen = worst_of(groups)
     for group, shown in chosen:
         yield f"{group_heading(group)}"
-        yield from (f"  {line}" for line in commit_lines(group))
+        yield from (f"  {line}" for line in (group.link, *group.history_lines) if line)
         for finding in shown:
             own = finding.judged.verdict_on(finding.change)
             yield f"  {own:<4}  {change_sentence(finding)}"
@@ -347,11 +347,6 @@ def group_heading(group: ChangeGroup) -> str:
     """Return the date of a group of changes, and the commits next to it."""
     date, commits = group.leading.date, group.commits
     return f"{date}{': ' + commits if commits else ''}"
-
-
-def commit_lines(group: ChangeGroup) -> list[str]:
-    """Return the link to the commits of a group, their list, and how to bisect them."""
-    return [*([group.link] if group.link else []), *group.history_lines]
 
 
 @sentences.register

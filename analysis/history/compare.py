@@ -26,6 +26,8 @@ from hindmost.models.inference import (
 from hindmost.text import MIN_P, counted, factor, first_of, p_number, p_words
 
 ALPHA = 0.05
+CHOICE = " To compare one case of each, whatever its name, select it: --case, --machine."
+"""What to do where only cases or machines differ."""
 WIDE = 2.0
 """Factor from which on results of one side differ widely, and an interval decides nothing."""
 
@@ -384,11 +386,12 @@ def compare_histories(first: History, second: History) -> Comparison:
         names = [
             first_of([str(each.name) for each in side.values()], "; ") for side in (mine, theirs)
         ]
+        timers = [{each.name.timer for each in side.series} for side in (first, second)]
         raise DataError(
             f"{first.source} and {second.source} have no timer in common: A has "
             f"{names[0]}; B has {names[1]}.{failed_words(first, second)}"
             f"{''.join(f' {words}' for words in unit_words(other_units))}"
-            f"{choice_words(first, second)}"
+            f"{CHOICE if timers[0] & timers[1] else ''}"
         )
     found = [compare_series(mine[key], theirs[key]) for key in shared]
     known = [place for place, each in enumerate(found) if each.ratio.p_value is not None]
@@ -471,14 +474,6 @@ def unit_words(units: Sequence[tuple[SeriesName, str, str]]) -> Iterator[str]:
     for name, first, second in units:
         stated = (f"in {unit}" if unit else "without a unit" for unit in (first, second))
         yield f"{name} is not compared: it is {' in A and '.join(stated)} in B."
-
-
-def choice_words(first: History, second: History) -> str:
-    """Return what to select where only cases or machines differ; empty if timers do."""
-    timers = [{series.name.timer for series in each.series} for each in (first, second)]
-    if not timers[0] & timers[1]:
-        return ""
-    return " To compare one case of each, whatever its name, select it: --case, --machine."
 
 
 def with_cases(history: History, cases: Mapping[str, str]) -> History:

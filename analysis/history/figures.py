@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.acknowledgements import fits
 from hindmost.analysis.history.dates import date_labels
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import JudgedSeries, fits
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.analysis.readers.read import read_history
@@ -96,7 +95,6 @@ def nights_chart(judged: JudgedSeries) -> Chart:
         y=Quantity("time" if series.unit == "s" else "value", unit),
         series=tuple(parts),
         y_limits=(bottom - room, top + room),
-        marks={},
         counted=True,
         names=judged.labels,
         legend_below=True,
@@ -140,7 +138,6 @@ def nights_histogram(series: NightlySeries) -> Chart:
         y=Quantity("density", f"1/{unit}" if unit else ""),
         series=tuple(drawn),
         y_limits=headroom(float(max(each.y.max() for each in drawn)), len(drawn)),
-        marks={},
     )
 
 
@@ -185,7 +182,6 @@ def p_value_chart(series: NightlySeries, algorithm: int) -> Chart:
         y=Quantity("p-value when detected"),
         series=tuple(lines),
         y_limits=(least / 3.0, 2.0),
-        marks={},
         counted=True,
         names=date_labels(series.times),
         logarithmic=(False, True),

@@ -28,6 +28,7 @@ from hindmost.analysis.readers.history import (
     Time,
     joined,
 )
+from hindmost.analysis.runs.configuration import grouped
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.detection import RECENT, SILENT_DAYS, VERDICTS, WARN
@@ -139,10 +140,8 @@ def successors(series: Iterable[NightlySeries]) -> dict[CaseName, CaseName]:
             if known is None or len(known.times) < len(each.times):
                 cases[each.name.place] = each
     found: dict[CaseName, CaseName] = {}
-    by_question: dict[str, list[NightlySeries]] = {}
-    for case in sorted(cases.values(), key=lambda each: float(each.times[-1])):
-        by_question.setdefault(case.circumstances[-1].question, []).append(case)
-    for alike in by_question.values():
+    in_order = sorted(cases.values(), key=lambda each: float(each.times[-1]))
+    for alike in grouped(in_order, lambda each: each.circumstances[-1].question).values():
         while len(alike) > 1:
             now = alike.pop()
             before = next((each for each in reversed(alike) if succeeds(now, each)), None)
@@ -246,8 +245,7 @@ class HistoryState:
             else:
                 series[given.name] = KeptSeries(series=given)
         later = successors([each.series for each in series.values()])
-        cases = {name.place for name in series}
-        for machine, case in cases:
+        for machine, case in {name.place for name in series}:
             if case in (renamed or {}):
                 later[machine, case] = (machine, (renamed or {})[case])
         for name in [name for name in series if name.place in later]:
@@ -263,12 +261,12 @@ class HistoryState:
                 )
             else:
                 series[there] = replace(before, series=replace(before.series, name=there))
-        failed = [
-            replace(each, machine=place[0], case=place[1])
-            for each in (*self.failures, *history.failures)
-            for place in [later.get((each.machine, each.case), (each.machine, each.case))]
-        ]
-        runs = {(each.time, each.machine, each.case, each.reason): each for each in failed}
+        runs = {}
+        for each in (*self.failures, *history.failures):
+            place = each.machine, each.case
+            machine, case = later.get(place, place)
+            failed = replace(each, machine=machine, case=case)
+            runs[each.time, machine, case, each.reason] = failed
         return HistoryState(
             method=method,
             series={name: series[name] for name in sorted(series)},
@@ -352,12 +350,15 @@ def without_chance(
     now : float
         The newest night: seconds since 1970, UTC.
     """
-    recent = [
-        change
-        for kept, found in judged
-        for c, change in enumerate(found.changes)
-        if change.time > now - RECENT * SECONDS_A_DAY and not was_confirmed(kept, found, c)
-    ]
+    recent = []
+    for kept, found in judged:
+        before = pair(kept.verdicts, found)
+        recent += [
+            change
+            for c, change in enumerate(found.changes)
+            if change.time > now - RECENT * SECONDS_A_DAY
+            and not (c in before and kept.verdicts[before[c]].confirmed)
+        ]
     tests = max(len(judged), len(recent))
     limit = 0.0
     for rank, p_value in enumerate(sorted(each.p_anywhere for each in recent), start=1):
@@ -373,12 +374,6 @@ def without_chance(
         return replace(found, changes=changes)
 
     return [(kept, marked(found)) for kept, found in judged]
-
-
-def was_confirmed(kept: KeptSeries, found: Detection, change: int) -> bool:
-    """Tell whether a change, by its number, was reported as confirmed before."""
-    before = pair(kept.verdicts, found).get(change)
-    return before is not None and kept.verdicts[before].confirmed
 
 
 def merged(kept: NightlySeries, given: NightlySeries, now: float) -> NightlySeries:

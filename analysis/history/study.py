@@ -15,10 +15,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.commit_ranges import LocalGit
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest, next_due
-from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.judged_series import Acknowledgement, JudgedSeries, about
 from hindmost.analysis.history.state import (
     HistoryState,
     judge_series,
@@ -282,16 +281,12 @@ def judge_history(
     judge = partial(judge_series, method=method)
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(given[0])]
-    with nullcontext(executor) if executor else threads() as chosen:
+    threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    with nullcontext(executor) if executor else threads as chosen:
         results += chosen.map(judge, given[1:])
-    until = newest(history, now)
+    until, both = newest(history, now), list(zip(given, results, strict=True))
     found = without_chance(
-        [
-            (kept, each)
-            for kept, each in zip(given, results, strict=True)
-            if not isinstance(each, str)
-        ],
-        until,
+        [(kept, each) for kept, each in both if not isinstance(each, str)], until
     )
     next_kept = {kept.series.name: reported(kept, each) for kept, each in found}
     study = HistoryStudy(
@@ -310,11 +305,7 @@ def judge_history(
         last_days=last_days,
         until=until,
         now=now,
-        refused={
-            kept.series.name: each
-            for kept, each in zip(given, results, strict=True)
-            if isinstance(each, str)
-        },
+        refused={kept.series.name: each for kept, each in both if isinstance(each, str)},
         state=state and whole.judged(next_kept, until),
     )
     machines, cases = study.silent_machines(), study.silent_cases()
@@ -326,8 +317,3 @@ def judge_history(
             for place in [each.series.name.place]
         ),
     )
-
-
-def threads() -> ThreadPoolExecutor:
-    """Return a thread for each core that this process may use."""
-    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))

@@ -143,7 +143,6 @@ def outlier_chart(report: RankReport) -> Chart:
         y=Quantity("time of a rank", unit.sign),
         series=stacked(heights, np.arange(whole.size, dtype=np.float64), "bars"),
         y_limits=(0.0, ROOM * max(unit.per_second * float(whole.max()), 1e-12)),
-        marks={},
         stacked=True,
         counted=True,
         names=("all", *(str(report.numbers[place]) for place in places)),
@@ -227,7 +226,6 @@ def at_work(report: RankReport, profile: Profile, x: Quantity, scale: float) -> 
         y=Quantity("ranks at work", "%"),
         series=(Series(name="at work", look="area", x=scale * profile.edges, y=percent),),
         y_limits=(0.0, max(100.0, ROOM * float(percent.max()))),
-        marks={},
     )
 
 
@@ -248,7 +246,6 @@ def own_work_chart(report: RankReport) -> Chart:
         series=(Series(name="all ranks", look="area", x=edges, y=percent),),
         y_limits=(0.0, ROOM * float(percent.max())),
         note=f"outside the bins: {histogram.below:,} below, {histogram.above:,} above",
-        marks={},
     )
     return of_all(drawn, report)
 
@@ -354,7 +351,6 @@ def timeline_charts(timelines: Timelines, *, title: str) -> list[Chart]:
                 series=series,
                 y_limits=(0.0, highest),
                 note=f"means of {together} in a step" if together > 1 else "",
-                marks={},
                 stacked=True,
                 counted=True,
             )
@@ -385,7 +381,6 @@ def make_activity_profile(run: Run, choice: FigureChoice) -> Chart:
         series=stacked(in_order(there), unit.per_second * edges),
         y_limits=(0.0, 100.0),
         note="; ".join(notes),
-        marks={},
         stacked=True,
     )
 

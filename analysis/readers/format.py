@@ -179,6 +179,23 @@ class Session:
         """Return the results of a case; see `CaseResult` for what else may be given."""
         return CaseResult(session=self, case=case, values=values, **more)
 
+    def measured(self, case: str, values: Iterable[Value]) -> CaseResult:
+        """Return the results of a case by its values, of which each has its repetitions."""
+        by_timer = {value.timer: value for value in values}
+        summaries = {timer: summarise(value.values) for timer, value in by_timer.items()}
+        errors = {timer: each.error or summaries[timer][1] for timer, each in by_timer.items()}
+        return self.result(
+            case,
+            {timer: value for timer, (value, _) in summaries.items()},
+            units={timer: value.unit for timer, value in by_timer.items()},
+            errors={timer: error for timer, error in errors.items() if error is not None},
+            smaller_is_better={
+                timer: value.smaller_is_better
+                for timer, value in by_timer.items()
+                if value.smaller_is_better is not None
+            },
+        )
+
     def failed(self, case: str, reason: str) -> FailedRun:
         """Return a failed run of a case."""
         return FailedRun(
@@ -301,13 +318,11 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Where the parts of a result stand.
+class Layout(HistoryFormat):
+    """A format with nightly results by declaration: where the parts of a result stand.
 
     Attributes
     ----------
-    name, looks_like, recognises
-        See `Format`.
     records : callable
         Yields the records of a file, each with its place for messages.
     case : tuple of str
@@ -325,9 +340,7 @@ class Layout:
         Name to place.
     """
 
-    name: str
-    looks_like: str
-    recognises: Callable[[Path, bytes], bool]
+    read: Callable[[Path, str, Remarks], Iterable[HistoryEntry]] = field(init=False)
     records: Callable[[Path, Remarks], Iterable[tuple[str, Record]]]
     case: tuple[str, ...]
     values: Callable[[Record], Iterable[Value]]
@@ -339,17 +352,10 @@ class Layout:
     hardware: Mapping[str, str] | None = None
     commits: Mapping[str, str] | None = None
 
-    @property
-    def format(self) -> HistoryFormat:
-        """The format."""
-        return HistoryFormat(
-            name=self.name,
-            looks_like=self.looks_like,
-            recognises=self.recognises,
-            read=self.read,
-        )
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "read", self.entries)
 
-    def read(self, path: Path, machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
+    def entries(self, path: Path, machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
         """Yield the results of a file."""
         by_name: float | None = None
         for where, record in self.records(path, remarks):
@@ -362,21 +368,17 @@ class Layout:
                     time = by_name
                 else:
                     time = seconds_since_1970(stated, where)
+                software, hardware = texts(record, self.software), texts(record, self.hardware)
                 session = Session(
                     machine=str(first(record, self.machine) or machine),
                     time=time,
                     file=where,
                     commits=texts(record, self.commits),
-                    circumstances=self.circumstances(record),
+                    circumstances=Circumstances(software=software, machine=hardware)
+                    if software or hardware
+                    else NOT_KNOWN,
                 )
                 yield self.entry(record, session)
-
-    def circumstances(self, record: Record) -> Circumstances:
-        """Return what else a record says."""
-        software, hardware = texts(record, self.software), texts(record, self.hardware)
-        if not software and not hardware:
-            return NOT_KNOWN
-        return Circumstances(software=software, machine=hardware)
 
     def entry(self, record: Record, session: Session) -> HistoryEntry:
         """Return the result of a record, or that its run failed."""
@@ -389,19 +391,7 @@ class Layout:
         values = [] if why else [each for each in self.values(record) if each.values]
         if not values:
             return session.failed(case, why or "no values")
-        summaries = {value.timer: summarise(value.values) for value in values}
-        errors = {value.timer: value.error or summaries[value.timer][1] for value in values}
-        return session.result(
-            case,
-            {timer: value for timer, (value, _) in summaries.items()},
-            units={value.timer: value.unit for value in values},
-            errors={timer: error for timer, error in errors.items() if error is not None},
-            smaller_is_better={
-                value.timer: value.smaller_is_better
-                for value in values
-                if value.smaller_is_better is not None
-            },
-        )
+        return session.measured(case, values)
 
 
 def first(record: Record, places: Sequence[str]) -> Any:

@@ -62,7 +62,8 @@ def _parsed(value: str | float) -> float | None:
     try:
         if _DAY.match(text) or _COMPACT.fullmatch(text):
             return _of(text)
-        return _counted(float(value))
+        count = float(value)  # whose size shows its unit
+        return next((count * unit for most, unit in _LARGEST if 0.0 <= count < most), None)
     except (ValueError, OverflowError):
         return None
 
@@ -77,11 +78,6 @@ def _of(text: str) -> float:
         text = f"{year}-{month:0>2}-{date:0>2}{f'T{clock}' if clock else ''}"
     moment = datetime.fromisoformat(text.replace("_", "T"))
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-
-
-def _counted(count: float) -> float | None:
-    """Return a point in time of a count since 1970, whose size shows its unit."""
-    return next((count * unit for largest, unit in _LARGEST if 0.0 <= count < largest), None)
 
 
 def date_in_name(name: str) -> float | None:

@@ -30,7 +30,7 @@ from hindmost.analysis.runs.configuration import (
     injected_noise,
     is_attached,
 )
-from hindmost.analysis.runs.cores import check_cores
+from hindmost.analysis.runs.cores import check_cores, observed_time
 from hindmost.analysis.runs.cycles import DECIDES, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
     calls_of_threads,
@@ -365,13 +365,14 @@ def check_calls(run: Run) -> Iterator[Finding]:
             doubts=SPLIT,
         )
     polled_s = run.header.spec.get("between_polls_s")
-    share = polled_s / max(float(run.solve_time.sum()), 1e-300) if polled_s else 0.0
+    observed_s, window = observed_time(run)  # polls of the whole program are counted, too
+    share = polled_s / max(float(observed_s.sum()), 1e-300) if polled_s else 0.0
     if share > WORTH_SAYING:
         yield Finding(
             code="polling",
             severity="error" if share > SPOILS else "note",
-            text=f"{percent(share)} of the time lies between calls of MPI_Test or MPI_Iprobe that "
-            "found nothing: it counts as work, and may be waiting",
+            text=f"{percent(share)} of the {window} lies between calls of MPI_Test or MPI_Iprobe "
+            "that found nothing: it counts as work, and may be waiting",
             advice="if ranks poll until a request completes, call MPI_Wait or MPI_Probe"
             + remedy(Need.NAMED_POLLING, run, before=", or "),
             doubts=SPLIT,

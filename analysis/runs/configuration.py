@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -182,18 +182,13 @@ def options_by_name(words: Sequence[str]) -> dict[str, str]:
     """
     name, values = "command", dict[str, list[str]]()
     for word in words:
-        if is_option(word):
+        if word.startswith("-") and not word.lstrip("-.")[:1].isdigit():  # not of -0.5
             name, _, value = word.partition("=")
             given = values.setdefault(name, [])
             given += [value] if value else []
         else:
             values.setdefault(name, []).append(word)
     return {name: " ".join(given) for name, given in values.items()}
-
-
-def is_option(word: str) -> bool:
-    """Tell whether a word of a command line names an option: ``-n``, but not ``-0.5``."""
-    return word.startswith("-") and not word.lstrip("-.")[:1].isdigit()
 
 
 def petsc_options_of(run: Run) -> dict[str, str]:
@@ -400,14 +395,24 @@ class Group:
         return [run.header.iterations for run in self.runs]
 
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+def grouped(values: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Put values together that are alike in a key, in the order in which they come."""
+    found: dict[K, list[T]] = {}
+    for value in values:
+        found.setdefault(key(value), []).append(value)
+    return found
+
+
 def group_runs(runs: Iterable[Run]) -> list[Group]:
     """Put repeats of the same configuration together, in the order in which they come.
 
     Those of a solver on a workload come in the order of their ranks.
     """
-    groups: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in runs:
-        groups.setdefault(tuple(sorted(configuration(run).items())), []).append(run)
+    groups = grouped(runs, lambda run: tuple(sorted(configuration(run).items())))
     headers = [members[0].header for members in groups.values()]
     bases = list(dict.fromkeys((header.solver, header.workload) for header in headers))
     ordered = sorted(

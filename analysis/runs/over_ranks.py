@@ -23,6 +23,7 @@ from hindmost.analysis.runs.configuration import (
     STRUCTURE,
     apart,
     configuration,
+    grouped,
     is_own_loop,
     part_words,
 )
@@ -382,11 +383,3 @@ def several_ranks(runs: Iterable[Run]) -> bool:
 def ranks_of(runs: Iterable[Run]) -> set[int]:
     """Return the numbers of ranks of runs."""
     return {run.header.ranks for run in runs}
-
-
-def grouped(values: Iterable[T], key: Callable[[T], Hashable]) -> dict[Hashable, list[T]]:
-    """Put values together that are alike in a key, in the order in which they come."""
-    found: dict[Hashable, list[T]] = {}
-    for value in values:
-        found.setdefault(key(value), []).append(value)
-    return found

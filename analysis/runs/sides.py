@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.analysis.runs.configuration import LOOP, apart, configuration, part_words
-from hindmost.analysis.runs.over_ranks import grouped, identifying, size_of
+from hindmost.analysis.runs.configuration import LOOP, apart, configuration, grouped, part_words
+from hindmost.analysis.runs.over_ranks import identifying, size_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import repeats_words
 from hindmost.text import as_long_as, counted, seconds

@@ -32,8 +32,7 @@ from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.events import EventKind
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.cycle_places import SKEWED
-from hindmost.models.noise.digest import AllRanks, Digest
-from hindmost.models.noise.times import Events, SolveTimes
+from hindmost.models.noise.times import AllRanks, Digest, Events, SolveTimes
 from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
@@ -41,7 +40,7 @@ from hindmost.models.simulation.blocks import (
     cycles_of_unknown,
     whole_bodies,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet
+from hindmost.models.simulation.recorded import exchanges_meet
 
 
 def bodies_s(run: Run) -> NDArray[np.float64]:
@@ -220,7 +219,7 @@ ranks from which on tallies go through a run side by side."""
 def exchanges_meet_in(run: Run) -> bool:
     """Tell whether receipts of halos in a run file last until the neighbours come to their own.
 
-    See `hindmost.models.simulation.exchanges`. The MPI library decides that, so the first bodies
+    See `hindmost.models.simulation.recorded`. The MPI library decides that, so the first bodies
     stand for all.
     """
     if not run.has("event_kind") or not edges_of_columns(run).source.size:

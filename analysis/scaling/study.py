@@ -58,7 +58,7 @@ class KernelAtTarget:
     predicted, low, high : float
         At the target, in the metric's unit; a new measurement there lies between low and high at
         90 %. NaN without an interval. The width beyond the points is of `interval_widths` of
-        `hindmost.models.pmnf.forecast.weighing`, within them of `KernelModel.interval`.
+        `hindmost.models.pmnf.forecast.kernels`, within them of `KernelModel.interval`.
     weights : tuple of (str, float)
         What was weighed and joined to foretell it, the largest weight first; empty if the model
         predicts.

@@ -92,7 +92,6 @@ def error_chart(series: KernelSeries, found: PaperSegmentations, parameter: str)
             ),
         ),
         y_limits=(0.0, ROOM * max(float(errors.max()), SEGMENTED)),
-        marks={},
         counted=True,
         names=tuple(f"{point:g}" for point in found.points[: errors.size]),
         legend_below=True,

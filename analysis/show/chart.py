@@ -7,7 +7,7 @@ made from it, so they cannot disagree.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -106,7 +106,7 @@ class Chart:
     series: tuple[Series, ...]
     y_limits: tuple[float, float]
     note: str = ""
-    marks: dict[str, float]
+    marks: dict[str, float] = field(default_factory=dict)
     named_mark: str = ""
     stacked: bool = False
     counted: bool = False

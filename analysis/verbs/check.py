@@ -28,7 +28,6 @@ Exit status 1 if a finding is an error: then draw no conclusion.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Check measurements for problems and advise what to do about them."
-    parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument("--json", action="store_true", help="print JSON")
 

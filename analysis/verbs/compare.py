@@ -63,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Compare two results or histories: how much slower or faster is B than A, timer by timer?"
     )
-    parser.epilog = EXAMPLES
     parser.add_argument("first", metavar="A", help="the baseline: a file or folder of results")
     parser.add_argument("second", metavar="B", help="the results to compare with it")
     add_selection(parser)

@@ -18,7 +18,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import check_page_name, write_page
-from hindmost.analysis.verbs.acknowledge import known_changes
+from hindmost.analysis.verbs.history import known_changes
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_lines
 
@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Write one HTML file that begins with what costs most time. It needs no network."
     )
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "file",
         nargs="+",

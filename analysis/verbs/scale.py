@@ -70,8 +70,6 @@ SPACES = ("paper", "extrap", "fine")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     formats = ", ".join(each.name for each in EXPERIMENT_FORMATS.built_in)
     parser.add_argument(
         "file", nargs="+", type=Path, help="files of one format, or folders of them"

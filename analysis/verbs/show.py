@@ -82,7 +82,6 @@ OF_SECTIONS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Summarise run files: solve time, phases, efficiency, noise and machine."
-    parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument(
         "--damaged",

@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Show the progress of an attached program, of a loop or solve that a program records with "
         "live=True, or of a run that was started with --live."
     )
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "run", type=Path, help="a feed (NAME.live.jsonl), or the folder of run files"
     )

@@ -77,8 +77,6 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument(
         "--latency",

@@ -88,7 +88,6 @@ def phase_chart(head: FeedHead, frames: Frames) -> Chart:
             in_order(dict(zip(head.phases, percent.T, strict=True))), np.append(0.0, ends)
         ),
         y_limits=(0.0, 100.0),
-        marks={},
         stacked=True,
     )
 
@@ -115,6 +114,5 @@ def time_chart(head: FeedHead, frames: Frames) -> Chart:
         y=Quantity("iterations of ranks"),
         series=(series,),
         y_limits=(low, 2.0 * max(float(counts.max()), 1.0)),
-        marks={},
         logarithmic=(True, True),
     )

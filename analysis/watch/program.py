@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.runs.stretches import between, parting
 from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import on_one_run
 from hindmost.errors import DataError
+from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.time_left import NOTE, TimeUse, read_time_use
 from hindmost.printable import shell_word
 from hindmost.processes import how_ended
@@ -106,17 +108,23 @@ class WatchedProgram:
 
 
 def last_rank(use: TimeUse) -> str:
-    """Say which rank the others wait for, and whether that is in doubt; empty if none is known."""
+    """Say for which rank the others wait, whether that is in doubt, and where; empty: unknown."""
     if use.culprit is None:
         return ""
+    where = ""
+    if use.place is not None:
+        chains = (list(map(CodePlace.read, end)) for end in (use.place.after, use.place.before))
+        where = between(*map(str, parting(*chains)))
     fact = UnequalWork(
         quantity="Unequal work",
         culprit=use.culprit,
-        subject=f"rank {use.culprit.rank} (of {use.ranks} on the first node)",
+        subject=f"rank {use.culprit.rank} (of {use.ranks})",
         ranks=use.ranks,
         iterations=0,
+        where=where,
+        where_share=use.place.share if use.place else 0.0,
     )
-    return on_one_run(fact)[0].text
+    return " ".join(sentence.text for sentence in on_one_run(fact) if not sentence.rank)
 
 
 def find_program(path: Path) -> WatchedProgram | None:

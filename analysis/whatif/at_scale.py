@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.runs.configuration import grouped
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
     EVENTS_PER_S,
@@ -354,9 +355,7 @@ def scaled(
     What does not apply is refused before anything is simulated.
     """
     changes = [change.of_target(machine) for change in changes]
-    by_solver = dict[str | None, list[Named]]()
-    for each in changes:
-        by_solver.setdefault(each.change.solver, []).append(each)
+    by_solver = grouped(changes, lambda each: each.change.solver)
     works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)

@@ -9,8 +9,8 @@ import numpy as np
 
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.errors import DataError
+from hindmost.models.noise.stationary import RedrawnUniform, fit_redrawn_uniform
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform import RedrawnUniform, fit_redrawn_uniform
 from hindmost.models.results import Prediction
 from hindmost.models.simulation.change import Change
 from hindmost.text import seconds

@@ -234,7 +234,6 @@ def gain_chart(points: Sequence[SweepPoint], kind: str, title: str) -> Chart:
         y=Quantity("speedup"),
         series=series,
         y_limits=(min(lowest, 1.0) - room, max(highest, 1.0) + room),
-        marks={},
         legend_below=True,
     )
 
@@ -329,7 +328,6 @@ def make_latency(runs: Sequence[Run]) -> Chart:
         y=Quantity("time of the solve", unit.sign),
         series=series,
         y_limits=(0.0, ROOM * unit.per_second * float(np.nanmax(every_s))),
-        marks={},
         legend_below=True,
     )
 

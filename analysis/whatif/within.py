@@ -11,12 +11,13 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.configuration import grouped
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.attributes import Amount, Count
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.time_left import TimeUse, time_use_of
 from hindmost.models.ahead.checkpoints import optimum_s, waste
-from hindmost.models.ahead.within import DRAWS, iterations_within
+from hindmost.models.ahead.next_iterations import DRAWS, iterations_within
 from hindmost.text import counted, duration, parse_duration, percent, seconds
 
 SEED = 1
@@ -143,10 +144,7 @@ def forecasts(
     runs: Sequence[Run], within_s: float, mtbf_s: float | None, checkpoint_s: float | None
 ) -> list[JobForecast]:
     """Forecast a job for each program, solver and number of ranks among some runs."""
-    alike: dict[tuple[str, str, int], list[Run]] = {}
-    for run in runs:
-        header = run.header
-        alike.setdefault((header.workload, header.solver, header.ranks), []).append(run)
+    alike = grouped(runs, lambda run: (run.header.workload, run.header.solver, run.header.ranks))
     found = []
     for (workload, solver, ranks), group in alike.items():
         title = f"{workload}, {solver}, {counted(ranks, 'rank')}"

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.segments.one_behaviour import coefficients, growing
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import ABSENT, Exponents, columns
+from hindmost.models.pmnf.space import ABSENT, PAPER, Exponents, columns
 
 AXES = (
     (4.0, 8.0, 16.0, 32.0, 64.0),

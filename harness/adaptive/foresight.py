@@ -6,10 +6,9 @@ import math
 
 from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
 from hindmost.harness.runfile.feed import FeedPrediction, whole_ns
-from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.predictor import CheckpointCost, Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS
 from hindmost.models.adaptive.work import Work
 

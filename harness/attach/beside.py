@@ -1,28 +1,27 @@
-"""The process beside a program that records a part of itself: it follows the part meanwhile.
+"""The process beside the ranks of a node: it follows their loops where nobody waits for them.
 
-`hindmost attach` waits for its program and watches it. A program that records itself has nobody who
-waits, so its first rank starts this process. It makes no call of MPI, and ends with the rank,
-however that ends.
+`hindmost attach` waits for its first rank, and follows the ranks of that node meanwhile. Ranks of
+other nodes become the program, and a program that records itself has nobody who waits; a rank of
+each such node starts this process. It makes no call of MPI, is no child of the program, and ends
+with the rank that started it, however that ends.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
-from hindmost.harness.runfile.time_left import NOTE
+from hindmost.processes import START, is_alive, stat_fields
 
-POLL_S = 0.05
-FIRST_NODE = "node-0000000.raw"
-"""The raw file of the node of rank 0."""
+POLL_S, PATIENCE_S = 0.05, 5.0
 NOT_INHERITED = ("LD_PRELOAD", "OMPI_", "PMIX_", "PMI_", "PRTE_", "MPI_", "HINDMOST_")
-"""Variables that would make the process one of the program's, by their first letters."""
+"""First letters of variables that would make the process one of the program's."""
 
 
 class Beside:
@@ -30,85 +29,95 @@ class Beside:
 
     Parameters
     ----------
-    folder : Path
-        The raw folder.
+    pages : Path
+        The folder of the pages of the ranks of this node; it is there, and goes with the process.
     title : str
-        What the recorded part is called.
+        What the recorded part of a program is called that records itself; empty for another.
     total : int
         Its iterations, if they are known before; else 0.
-
-    Attributes
-    ----------
-    pages : str
-        The folder of the pages of ranks.
 
     Raises
     ------
     OSError
-        No process can be started, or no folder made.
+        No process can be started.
     """
 
-    def __init__(self, folder: Path, title: str, total: int) -> None:
-        self._folder = folder
-        self.pages = tempfile.mkdtemp(prefix="hindmost-")
+    def __init__(self, pages: Path, title: str = "", total: int = 0) -> None:
+        self._pages = pages
         own = {
             name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)
         }
-        words = (folder.absolute(), self.pages, title, total, os.getpid())
-        try:
-            # Of a process that is killed, however, the kernel closes the pipe.
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, *map(str, words)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )
-        except OSError:
-            shutil.rmtree(self.pages, ignore_errors=True)
-            raise
+        words = map(str, (pages, title, total, os.getpid(), stat_fields()[START]))
+        # A shell that ends at once starts it: programs wait for their children.
+        shell = ("/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 & echo $!', "sh")
+        started = subprocess.run(
+            [*shell, sys.executable or "python3", "-m", __name__, *words],
+            stdout=subprocess.PIPE,
+            env={**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+            check=True,
+        )
+        self._process = int(started.stdout)
 
     def end(self) -> None:
         """End it: the part is over."""
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        shutil.rmtree(self.pages, ignore_errors=True)
-        for name in (NOTE, f".{NOTE}"):
-            (self._folder / name).unlink(missing_ok=True)
+        with suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
+        end_s = time.monotonic() + PATIENCE_S  # a disk that hangs keeps it, and not the program
+        while is_alive(self._process) and time.monotonic() < end_s:
+            time.sleep(0.001)
+        shutil.rmtree(self._pages, ignore_errors=True)
 
 
-def watch(folder: Path, pages: Path, title: str, total: int, program: int) -> None:
-    """Watch a program until it has ended, and remove its pages then.
+def follow_node(pages: Path) -> Beside | None:
+    """Have a process follow the ranks of this node; None if somebody does, or nobody can."""
+    with suppress(OSError):
+        pages.mkdir(mode=0o700)
+        try:
+            return Beside(pages)
+        except (OSError, ValueError, subprocess.SubprocessError):  # the program runs without it
+            shutil.rmtree(pages, ignore_errors=True)
+    return None
+
+
+def follow(pages: Path, title: str, total: int, program: int, start: str) -> None:
+    """Follow the ranks of this node until one of them has ended, and remove their pages then.
 
     Parameters
     ----------
-    folder, pages, title, total
+    pages, title, total
         See `Beside`.
     program : int
-        The process of the program.
+        The process of that rank.
+    start : str
+        When it started, see `stat_fields`: another process may have its number.
     """
+    from hindmost.harness.attach.borders import NodeBorders
+    from hindmost.harness.attach.rank_work import NodeWork
     from hindmost.harness.attach.stop import ProgramWatch
+
+    def runs() -> bool:
+        try:
+            return is_alive(program) and stat_fields(program)[START] == start
+        except OSError:
+            return False
 
     try:
         with suppress(OSError):  # not on the core of the rank that started it
             os.sched_setaffinity(0, range(os.cpu_count() or 1))
-        following = ProgramWatch(
-            pages,
-            None,
-            lambda _: None,
-            lambda: folder / FIRST_NODE,
-            folder.parent,
-            title=title,
-            total=total,
+        part = ProgramWatch(pages, None, title=title, total=total) if title else None
+        followers: list[ProgramWatch | NodeBorders | NodeWork] = (
+            [NodeBorders(pages), NodeWork(pages)] if part is None else [part]
         )
-        while os.getppid() == program and not select.select([sys.stdin], [], [], POLL_S)[0]:
-            following.poll()
-        following.lose()
+        while runs():
+            for follower in followers:
+                follower.poll()
+            time.sleep(POLL_S)
+        if part is not None:
+            part.lose()
     finally:
         shutil.rmtree(pages, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    watch(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    follow(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

@@ -218,10 +218,11 @@ def records_of(
     """
     size = min(each.size(Frame.RECORDS), each.facts.kept)
     records, at = np.empty(size, NOTED if contexts.known else RECORD), 0
+    words = records.view(np.uint64).reshape(size, records.itemsize // 8)  # RECORD first
     for part in each.parts(Frame.RECORDS):
-        for name in RECORD.names or ():
-            records[name][at : at + part.size] = part[name][: size - at]
-        at = min(at + part.size, size)
+        own = part[: size - at].view(np.uint64).reshape(-1, RECORD.itemsize // 8)
+        words[at : at + len(own), : own.shape[1]] = own
+        at += len(own)
     if contexts.known:
         functions = np.unique(contexts.callers, return_inverse=True)[1]
         records["context"], records["function"], at = numbers[0], functions[0], 0

@@ -9,7 +9,6 @@ entered or left.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +33,10 @@ PAUSES = 4.0
 class RankBorders:
     """Follows the loops of one rank."""
 
-    def __init__(self, page: PairsPage, raw: Path, rank: int) -> None:
-        self._page, self._contexts = page, ContextsSoFar(raw, rank)
+    def __init__(self, page: PairsPage, rank: int) -> None:
+        raw_file = page.raw_file
+        assert raw_file is not None  # the rank asks for its loop
+        self._page, self._contexts = page, ContextsSoFar(raw_file, rank)
         self._loops: OnlineLoops | None = None
         self._pairs_seen, self._is_new = 0, False
         self._look_again_s = 0.0
@@ -121,12 +122,10 @@ class NodeBorders:
     ----------
     folder : Path
         Of their pages.
-    raw_file : callable
-        Returns the raw file of the node, None while it is not known.
     """
 
-    def __init__(self, folder: Path, raw_file: Callable[[], Path | None]) -> None:
-        self._folder, self._raw_file = folder, raw_file
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._looking: Background[None] | None = None
         self._look_again_s = 0.0
         self._pages: dict[int, PairsPage] = {}
@@ -149,8 +148,5 @@ class NodeBorders:
             if not page["asks"]:
                 continue
             if rank not in self._ranks:
-                raw = self._raw_file()
-                if raw is None:
-                    return
-                self._ranks[rank] = RankBorders(page, raw, rank)
+                self._ranks[rank] = RankBorders(page, rank)
             self._ranks[rank].poll()

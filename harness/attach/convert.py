@@ -28,6 +28,7 @@ from hindmost.harness.attach.missing_marks import (
     why_nothing,
 )
 from hindmost.harness.attach.outcome import Recorded
+from hindmost.harness.attach.rank_work import SUFFIX as WORK
 from hindmost.harness.attach.raw import PATTERN, SUFFIX
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.raw_program import RankFacts, RawProgram, read_program
@@ -269,7 +270,7 @@ def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
         notes = (folder / JOURNAL, folder / UNUSABLE, folder / NOTE, folder / f".{NOTE}")
-        for path in (*folder.glob(PATTERN), *notes):
+        for path in (*folder.glob(PATTERN), *folder.glob(f"*{WORK}"), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()
     except OSError as error:

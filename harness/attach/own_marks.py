@@ -131,11 +131,11 @@ class MarksInPython:
     ) -> None:
         """Begin, where the ranks meet; collective. See `MarksOfRecorder`."""
         self._rank = communicator.rank
-        self._page = PairsPage(Path(pages) / "0") if pages and not self._rank else None
-        if self._page is not None:
-            self._page["pid"] = os.getpid()
         path = folder / f"node-{self._rank:07}.raw"
         self._file = on_all(communicator, lambda: opened(path))
+        self._page = PairsPage(Path(pages) / "0") if pages and not self._rank else None
+        if self._page is not None:
+            self._page.begin(path)
         program = {
             "version": VERSION,
             "rank": self._rank,

@@ -6,6 +6,7 @@ Its layout is that of harness/recorder/pairs.h.
 from __future__ import annotations
 
 import mmap
+import os
 from enum import IntEnum
 from pathlib import Path
 
@@ -22,7 +23,7 @@ HEAD = np.dtype(
             *("end_ns", "must_stop", "asks", "borders", "in_mpi_ns", "last_end_ns"),
         )
     ]
-    + [("handler", "<i8", SIGNALS)]
+    + [("handler", "<i8", SIGNALS), ("raw_file", "S4096")]
 )
 INSTANT = [("begin_ns", "<i8"), ("written_bytes", "<i8")]
 PAIR = np.dtype(
@@ -81,6 +82,11 @@ class PairsPage:
     def __setitem__(self, name: str, value: int) -> None:
         self.head[name] = value
 
+    @property
+    def raw_file(self) -> Path | None:
+        """The raw file of the node; None before the recorder has begun."""
+        return Path(os.fsdecode(self.head["raw_file"][0])) if self["pid"] else None
+
     def handler(self, number: int) -> Handler:
         """Return who took a signal when a pair was seen for the first time lately."""
         return Handler(int(self.head["handler"][0][number]))
@@ -88,6 +94,11 @@ class PairsPage:
     def marks_since(self, seen: int, made: int) -> NDArray[np.void]:
         """Return the marks of iterations from one number to another that the ring still has."""
         return np.asarray(self.mark[np.arange(max(seen, made - MARKS), made) % MARKS])
+
+    def begin(self, raw_file: Path) -> None:
+        """Begin as the recorder does; for programs in Python."""
+        self.head["raw_file"] = os.fsencode(raw_file)
+        self["pid"] = os.getpid()
 
     def mark_iteration(self, begin_ns: int) -> None:
         """Note that the program begins an iteration that it marks; for programs in Python."""

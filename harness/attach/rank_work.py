@@ -1,32 +1,61 @@
-"""Which rank is last while a program runs: the work of the ranks of this node, from their pages.
+"""Which rank is last while a program runs: the work of ranks, from their pages.
 
 A rank adds up its time in MPI in its page, and notes when its last call ended; what else passed
-until then is its own work. The engine is that of `show` (`hindmost.models.ranks.culprit`), with
-windows of about a second, in which the loop has iterated, in the place of iterations.
+until then is its own work. Of other nodes, the processes that follow their ranks write every second
+which part of the time each works. The engine is that of `show` (`hindmost.models.ranks.culprit`),
+with windows of about a second, in which the loop has iterated, in the place of iterations.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.errors import HindmostError
+from hindmost.files import read_text, write_atomically
 from hindmost.harness.attach.pairs import PairsPage, map_new_pages
+from hindmost.harness.attach.place_of_work import PlacesOfWork
+from hindmost.harness.runfile.time_left import WorkPlace
 from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
 from hindmost.models.ranks.lateness import LatenessSum
+from hindmost.output import strict_json
+from hindmost.parsing import parse_json
+from hindmost.records import from_document, to_document
 
 NS = 1e-9
 WINDOW_S = 1.0
+SUFFIX = ".work"
+"""Of the files in a raw folder, beside those of the nodes."""
 MAX_WINDOWS, MIN_WINDOWS = 128, 2
 """Beyond the first, neighbours are added together."""
 
 
-class RankWork:
-    """Follows the work of the ranks of this node while a loop iterates.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOfNode:
+    """How much the ranks of another node work, as the process that follows them writes it.
+
+    Attributes
+    ----------
+    ranks : tuple of int
+    share : tuple of float
+        Own work as a part of the time, lately.
+    core_wait_s : tuple of float
+        How long each could run and had no core so far; -1 where that is not known.
+    """
+
+    ranks: tuple[int, ...]
+    share: tuple[float, ...]
+    core_wait_s: tuple[float, ...]
+
+
+class NodeWork:
+    """Writes every second how much the ranks of this node work, into the raw folder.
 
     Parameters
     ----------
@@ -35,11 +64,56 @@ class RankWork:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._folder, self._written_s = folder, -np.inf
+        self._pages: dict[int, PairsPage] = {}
+        self._before = self._share = np.empty((0, 2))
+
+    def poll(self) -> None:
+        """Write it now and then."""
+        now_s = time.monotonic()
+        if now_s < self._written_s + WINDOW_S:
+            return
+        self._written_s = now_s
+        map_new_pages(self._folder, self._pages)
+        file = next((page.raw_file for page in self._pages.values()), None)
+        sums = np.array([_times_of(page) for page in self._pages.values()])
+        if file is None or len(sums) != len(self._before):
+            self._before, self._share = sums, np.zeros(len(sums))
+            return
+        work_s, passed_s = (sums - self._before).T
+        # Of a rank that has been in one call, or out of MPI, since then, the part is as before.
+        self._share = np.where(passed_s > 0.0, work_s / np.maximum(passed_s, NS), self._share)
+        self._before = sums
+        waits_s = np.nan_to_num(_core_waits(self._pages.values()), nan=-1.0)
+        note = WorkOfNode(
+            ranks=tuple(self._pages),
+            share=tuple(self._share.tolist()),
+            core_wait_s=tuple(waits_s.tolist()),
+        )
+        with suppress(OSError):  # a folder that is gone, a disk that is full
+            write_atomically(file.with_suffix(SUFFIX), strict_json(to_document(note)))
+
+
+class RankWork:
+    """Follows the work of ranks while a loop iterates.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the pages of those of this node.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pages: dict[int, PairsPage] = {}
         map_new_pages(folder, self._pages)
         self._pages = {rank: self._pages[rank] for rank in sorted(self._pages)}
         self._iterations, self._window_s, self._looked_s = 0, WINDOW_S, -np.inf
+        self._others: dict[int, tuple[float, float]] = {}  # of other nodes: part, core wait
+        self._begin()
+
+    def _begin(self) -> None:
+        self._places = PlacesOfWork(self._pages)
         self._before: NDArray[np.float64] | None = None
         self._core_wait_before = self._core_wait_s()
         self._counts: list[int] = []
@@ -48,7 +122,7 @@ class RankWork:
     @property
     def ranks(self) -> int:
         """How many ranks are followed."""
-        return len(self._pages)
+        return len(self._pages) + len(self._others)
 
     def poll(self, iterations: int) -> None:
         """Begin another window where the loop has gone on for long enough.
@@ -61,9 +135,13 @@ class RankWork:
         now_s = time.monotonic()
         if iterations == self._iterations or now_s < self._looked_s + self._window_s:
             return
+        self._look_at_others()
         sums = np.array([_times_of(page) for page in self._pages.values()])
         if self._before is not None:
-            self._windows.append(sums - self._before)
+            window_s = sums - self._before
+            passed_s = window_s[:, 1].mean()
+            far = [(share * passed_s, passed_s) for share, _ in self._others.values()]
+            self._windows.append(np.concatenate([window_s, np.reshape(far, (-1, 2))]))
             self._counts.append(iterations - self._iterations)
         self._before, self._iterations, self._looked_s = sums, iterations, now_s
         if len(self._windows) > MAX_WINDOWS:
@@ -73,6 +151,19 @@ class RankWork:
             ]
             self._counts[:MAX_WINDOWS] = [self._counts[at] + self._counts[at + 1] for at in pairs]
             self._window_s *= 2.0
+
+    def _look_at_others(self) -> None:
+        """Read what was written of other nodes; ranks that are new begin with all others."""
+        found: dict[int, tuple[float, float]] = {}
+        file = next((page.raw_file for page in self._pages.values()), None)
+        for path in file.parent.glob(f"*{SUFFIX}") if file is not None else ():
+            with suppress(OSError, ValueError, HindmostError):
+                note = from_document(WorkOfNode, parse_json(read_text(path)))
+                waits = (wait_s if wait_s >= 0.0 else np.nan for wait_s in note.core_wait_s)
+                found |= dict(zip(note.ranks, zip(note.share, waits, strict=True), strict=True))
+        before, self._others = self._others, {rank: found[rank] for rank in sorted(found)}
+        if list(before) != list(self._others):
+            self._begin()
 
     def culprit(self) -> Culprit | None:
         """Return the rank that the others wait for; None if there is none so far."""
@@ -89,16 +180,29 @@ class RankWork:
             QuickestWork.of(work * alike[:, None]),
             self._core_wait_s() - self._core_wait_before,
         )
-        return found and _renumbered(found, list(self._pages))
+        return found and _renumbered(found, [*self._pages, *self._others])
+
+    def place(self, rank: int) -> WorkPlace | None:
+        """Return where a rank of this node works more than others; None if that is not known."""
+        with suppress(OSError, HindmostError):  # its raw file is gone
+            return self._places.of_extra(rank)
+        return None
 
     def _core_wait_s(self) -> NDArray[np.float64]:
         """Return how long each rank could run and had no core; NaN where that is not known."""
-        waits = np.full(len(self._pages), np.nan)
-        for at, page in enumerate(self._pages.values()):
-            with suppress(OSError, ValueError, IndexError):
-                words = Path(f"/proc/{page['pid']}/schedstat").read_text().split()
-                waits[at] = int(words[1]) * NS
-        return waits
+        far = [wait_s for _, wait_s in self._others.values()]
+        return np.append(_core_waits(self._pages.values()), far)
+
+
+def _core_waits(pages: Iterable[PairsPage]) -> NDArray[np.float64]:
+    """Return how long ranks of this node could run and had no core, in seconds; NaN: unknown."""
+    waits_s = []
+    for page in pages:
+        waits_s.append(np.nan)
+        with suppress(OSError, ValueError, IndexError):
+            words = Path(f"/proc/{page['pid']}/schedstat").read_text().split()
+            waits_s[-1] = int(words[1]) * NS
+    return np.array(waits_s)
 
 
 def _times_of(page: PairsPage) -> tuple[float, float]:

@@ -28,8 +28,10 @@ from hindmost.harness.runfile.time_left import (
     StopDecision,
     StopReason,
     TimeUse,
+    WorkPlace,
 )
 from hindmost.models.ahead.next_iterations import time_left
+from hindmost.models.ranks.culprit import Culprit
 from hindmost.output import strict_json
 from hindmost.records import to_document
 from hindmost.text import duration, percent
@@ -39,7 +41,7 @@ PLAIN_SHARE = 0.95
 """Of the limit, after which a program is told whose loop is not known."""
 QUIET_S, QUIET_SHARE = 30.0, 0.25
 """After so long, or so much of the limit, it is said that no loop is known."""
-NOTE_EVERY_S = 1.0
+NOTE_EVERY_S, PLACE_EVERY_S = 1.0, 3.0
 MAX_BAND = 64
 """Points of the band that are kept; then every second one goes."""
 MAX_CHECKPOINTS = 50
@@ -54,12 +56,10 @@ class ProgramWatch:
     pages : Path
         Folder of the pages of the ranks.
     request : StopRequest or None
-    say : callable
-        Tells the person a line.
-    raw_file : callable
-        Returns the raw file of the first rank's node, once there is one.
     out : Path
         Where run files of earlier runs are.
+    say : callable
+        Tells the person a line.
     title : str
         What the program calls the loop that it marks; empty if it does not say.
     total : int
@@ -70,18 +70,20 @@ class ProgramWatch:
         self,
         pages: Path,
         request: StopRequest | None,
-        say: Callable[[str], None],
-        raw_file: Callable[[], Path | None],
-        out: Path,
+        out: Path = Path(),
+        say: Callable[[str], None] = lambda _: None,
         *,
         title: str = "",
         total: int = 0,
     ) -> None:
         self.page = PairsPage(pages / "0")
-        self.request, self._say, self._raw_file = request, say, raw_file
+        self.request, self._say = request, say
         self._watcher = LoopWatcher(self.page)
         self._pages, self._work = pages, RankWork(pages)
         self._failure = ""
+        self._place: tuple[int, WorkPlace | None] = -1, None
+        self._look_for_place: Background[tuple[int, WorkPlace | None]] | None = None
+        self._place_looked_s = 0.0
         self._out, self._title, self._total = out, title, total
         self._folder: Path | None = None
         self._begin_s, self._began_utc_s = time.monotonic(), time.time()
@@ -127,7 +129,7 @@ class ProgramWatch:
 
     def _follow(self) -> None:
         """Take in what the program did."""
-        if self._folder is None and (path := self._raw_file()) is not None:
+        if self._folder is None and (path := self.page.raw_file) is not None:
             folder = self._folder = path.parent
             self._watcher.follow(path)
             if self._limit is not None:
@@ -281,6 +283,18 @@ class ProgramWatch:
         if use.limit_s is not None:
             self._say(use.ending())
 
+    def _place_of(self, culprit: Culprit | None) -> WorkPlace | None:
+        """Return where a rank works more than others, as it was found lately."""
+        looking, now_s = self._look_for_place, time.monotonic()
+        if looking is not None and looking.is_answered:
+            with suppress(Exception):  # of a program that is watched, whatever its names are
+                self._place = looking.answer()
+            self._look_for_place = None
+        elif looking is None and culprit and now_s >= self._place_looked_s + PLACE_EVERY_S:
+            self._place_looked_s, work, rank = now_s, self._work, culprit.rank
+            self._look_for_place = Background(lambda: (rank, work.place(rank)))
+        return self._place[1] if culprit and culprit.rank == self._place[0] else None
+
     def lose(self) -> None:
         """Note that the program is gone, and nobody knows how it has ended."""
         self._write_note(replace(self._use(), lost=True))
@@ -310,6 +324,7 @@ class ProgramWatch:
         )
         if iterations is None:
             return use
+        culprit = self._work.culprit()
         level_s, checkpoint_s = iterations.next.level, iterations.checkpoints.bound_s
         lag_seen = end_seen_s = None
         if status is not None:
@@ -325,7 +340,8 @@ class ProgramWatch:
             iterations=iterations.count,
             level_s=level_s,
             bound_s=iterations.next.bound_s(),
-            culprit=self._work.culprit(),
+            culprit=culprit,
+            place=self._place_of(culprit),
             ranks=self._work.ranks,
             checkpoint_s=checkpoint_s,
             checkpoints=tuple(

@@ -23,7 +23,7 @@ from hindmost.harness.attach.raw import HEAD, MAGIC, Frame, Span, contexts_of
 from hindmost.harness.loops.online import OnlineLoops
 from hindmost.harness.loops.tree import LoopKey
 from hindmost.harness.runfile.contexts import CallContexts
-from hindmost.models.ahead.checkpoints_seen import CheckpointsSeen
+from hindmost.models.ahead.checkpoints import CheckpointsSeen
 from hindmost.models.ahead.next_iterations import NextIterations
 
 NS = 1e-9

@@ -32,6 +32,10 @@ BLOCK_CALLS = 1 << 19
 """Calls that are looked at together: what is made of them needs little memory."""
 
 
+MAX_TABLE = 1 << 24
+"""Possible pairs of contexts among which a table finds those that occur."""
+
+
 class Step(IntEnum):
     """What is known between two calls in a row."""
 
@@ -167,13 +171,21 @@ class _Pairs:
             kind = steps[block.start : block.start + own.size - 1]
             return np.asarray((kind * np.int64(size) + own[:-1]) * size + own[1:])
 
-        known = np.empty(0, np.int64)
+        known, possible = np.empty(0, np.int64), len(Step) * size * size
+        place = np.zeros(possible if possible <= MAX_TABLE else 0, np.uint32)
         for block in blocks:
-            known = np.union1d(known, codes(block))
+            if place.size:
+                place[codes(block)] = 1
+            else:
+                known = np.union1d(known, codes(block))
+        if place.size:
+            known = np.flatnonzero(place)
+            place[known] = np.arange(known.size)
         which = np.empty(max(number.size - 1, 0), np.min_scalar_type(known.size))
         for block in blocks:
             own = codes(block)
-            which[block.start : block.start + own.size] = np.searchsorted(known, own)
+            found = place[own] if place.size else np.searchsorted(known, own)
+            which[block.start : block.start + own.size] = found
         both, after = np.divmod(known, size)
         step, before = np.divmod(both, size)
         count = np.bincount(which, minlength=known.size)
@@ -188,7 +200,10 @@ class _Pairs:
     def calls(self, pairs: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first calls of some pairs in the order of time, shape (call,)."""
         parts = [self.order[self.start[at] : self.start[at + 1]] for at in pairs]
-        return np.sort(np.concatenate([np.empty(0, np.uint32), *parts])).astype(np.int64)
+        joined: NDArray[np.uint32] = np.concatenate([np.empty(0, np.uint32), *parts])
+        if len(parts) > 1:
+            joined.sort(kind="stable")  # of some ordered parts
+        return joined.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

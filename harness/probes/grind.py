@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from hindmost.harness.adaptive.decks import DECKS, application_of
 from hindmost.harness.adaptive.kernel import Kernel, pulse_reader, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
-from hindmost.harness.probes.sampling import SEED
-from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import SEED, ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.turns import among
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of

@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import UsageError
-from hindmost.harness.probes.sampling import QUICK, THOROUGH, Effort, Timed, sample
-from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import (
+    QUICK,
+    THOROUGH,
+    Effort,
+    ProbeResult,
+    ProbeSection,
+    ProbeSetting,
+    Timed,
+    sample,
+)
 from hindmost.harness.turns import among, nodes_of
 from hindmost.models.adaptive.machine import AllreduceTime, Network
 from hindmost.models.simulation.network import Link
@@ -219,7 +227,7 @@ def described(times: NetworkTimes) -> ProbeResult:
 
 def link(timed: Sequence[Timed]) -> Link:
     """Fit the pieces of a link to medians."""
-    from hindmost.models.adaptive.network import fit_link
+    from hindmost.models.simulation.network import fit_link
 
     return fit_link([each.size for each in timed], [each.median_s for each in timed])
 

@@ -21,9 +21,11 @@ enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc even
 /* The call at which the iterations of an attached program end. */
 enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, and it is found later */
 
+#define RAW_FILE "%s/node-%07d.raw" /* folder, and the first rank of a node */
 static struct attached {
   int on, begun, rank, size, has_only, chooses_solves, unless_marked, reports, samples; /* unless_marked: of FIND_CALL */
   int counting, options_written; /* counting: instructions, by counters that are open */
+  int first_of_node; /* the first rank */
   pid_t pid;
   MPI_Comm own, everybody; /* everybody: of the recorded ranks, as the program has it */
   char *about; /* of hindmost.record and record_ksp, in JSON; their loop has marks at both ends of iterations. NULL: it is another */

@@ -34,7 +34,7 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   if (!(flags & INCOMPLETE))
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   else if (!extend(begin_ns, end_ns, phase)) {
-    idle_record = state->seen, idle_end_ns = end_ns;
+    note_idle(end_ns);
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   last_call = open_call;

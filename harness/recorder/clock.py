@@ -1,7 +1,8 @@
 """One clock for all ranks: rank 0's.
 
-Before and after a solve every rank finds the offset of its clock to rank 0's from the quickest of
-several round trips, and half of that trip is the uncertainty. Between the two readings an offset
+Before and after a solve every rank finds the offset of its clock to that of a rank that knows its
+own to rank 0's, from the quickest of several round trips; half of that trip is the uncertainty,
+and those on the way from rank 0 add up. Between the two readings an offset
 that changed is taken to have drifted evenly. Ranks of one host read the same clock: an offset
 within its uncertainty is taken as none, so that noise of the measurement is not put into the times.
 """
@@ -33,7 +34,7 @@ class ClockReading:
     offset_ns : int
         To be added to this rank's clock.
     uncertainty_ns : int
-        Half the round trip.
+        Half the round trips.
     at_ns : int
         When it was read, on this rank's clock.
     """

@@ -95,7 +95,8 @@ def events_of_bodies(
         Why there are no events, or why there are such bodies; empty if there are none.
     """
     messages, calls = messages_of(calls, classes, ranks)
-    body = np.searchsorted(begin, calls["begin_ns"], side="right") - 1
+    first_of = np.searchsorted(calls["begin_ns"], begin)  # calls are in the order of time
+    body = np.repeat(np.arange(-1, begin.size), np.diff(first_of, prepend=0, append=len(calls)))
     inside = (body >= 0) & (calls["begin_ns"] < end[np.maximum(body, 0)])
     messages["body"] = np.where(inside, body, -1)[messages["event"]]
     number_inside = np.cumsum(inside) - 1
@@ -114,8 +115,8 @@ def events_of_bodies(
     function = np.zeros(call.size, np.int64)
     if "function" in (calls.dtype.names or ()):
         function = calls["function"][call]
-    real = np.flatnonzero(kind >= 0)
-    after = np.append(real, 0)[np.searchsorted(real, np.arange(kind.size))]
+    is_real = kind >= 0
+    after = np.append(np.flatnonzero(is_real), 0)[np.cumsum(is_real) - is_real]
     goes_on = (after > np.arange(kind.size)) & (body[after] == body)
     goes_on &= (kind[after] == EventKind.RECEIVE) | (
         (kind[after] == EventKind.SEND) & (function[after] == function)
@@ -151,7 +152,7 @@ def events_of_bodies(
     spent_in = np.bincount(event, weights=spent, minlength=body_of.size)
     # Own work lies between the end of an event, or the begin of the body, and the next event; what
     # lies between the calls of one event is own work before it.
-    number = np.arange(body_of.size) - np.searchsorted(body_of, body_of)
+    number = np.arange(body_of.size) - np.searchsorted(body_of, np.arange(begin.size))[body_of]
     count = max(int(number.max(initial=-1)) + 1, 1)
     if begin.size * count > MAX_CELLS:
         return None, f"a body has {count:,} events, too many to keep of {begin.size:,} bodies"
@@ -420,7 +421,8 @@ def numbers_of_events(
     works : bool array, shape (call,)
         Whether the rank works before a call, which then begins an event.
     """
-    real = np.flatnonzero(kind != NO_EVENT)
+    is_real = kind != NO_EVENT
+    real = np.flatnonzero(is_real)
     if not real.size:
         return np.empty(0, np.int64)
     # An event begins at a call that the one before it in the same body does not go on with.
@@ -428,6 +430,6 @@ def numbers_of_events(
     begins[1:] = (body[real][1:] != body[real][:-1]) | (kind[real][1:] != kind[real][:-1])
     begins |= ~np.isin(kind[real], MERGED) | works[real]
     number = np.cumsum(begins) - 1
-    after = np.minimum(np.searchsorted(real, np.arange(kind.size)), real.size - 1)
+    after = np.minimum(np.cumsum(is_real) - is_real, real.size - 1)
     wrong = (body[real[after]] != body) | (real[after] < np.arange(kind.size))
     return np.asarray(number[np.where(wrong, after - (real[after] > np.arange(kind.size)), after)])

@@ -117,10 +117,7 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   if (file) take_settings(file);
   PMPI_Comm_rank(communicator, &attached.rank);
   PMPI_Comm_size(communicator, &attached.size);
-  if (attached.pages) begin_pairs();
-  begin_stretches(now());
-  if (attached.budget || attached.samples || pairs_page) call_hooks.after_call = bound_call;
-  if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
+  if (attached.budget || attached.samples || attached.pages) call_hooks.after_call = bound_call;
 }
 
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
@@ -138,6 +135,9 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
     leave_own();
     return any;
   }
+  if (attached.pages) begin_pairs();
+  begin_stretches(now());
+  if (ksp && pairs_page) call_hooks.after_iteration = note_solver_iteration;
   write_program();
   write_clock();
   count_active_collectives();

@@ -75,7 +75,7 @@ static struct pass pass_now(void) {
 }
 
 static void ask_for_loop(void) {
-  if (pairs_page) pairs_page->asks = 1;
+  if (pairs_page && !attached.about) pairs_page->asks = 1; /* a program that records itself knows its loop */
 }
 
 /* The border that a pair is; a pass that begins there is counted. */
@@ -151,10 +151,9 @@ static void begin_pairs(void) {
   char path[PATH_MAX];
   int file = -1;
   if (!attached.pages && !attached.budget) return;
-  if (attached.pages) {
+  if (attached.pages) { /* without a process that follows the ranks of this node there is no such folder */
     snprintf(path, sizeof path, "%s/%d", attached.pages, attached.rank);
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0) return;
   }
   const int shared = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
   const int has_room = file < 0 || !ftruncate(file, sizeof *pairs_page);
@@ -164,6 +163,7 @@ static void begin_pairs(void) {
   if (file < 0) memory->end_ns = INT64_MAX;
   if (io_file < 0) io_file = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
   pairs_page = memory;
+  snprintf(pairs_page->raw_file, sizeof pairs_page->raw_file, RAW_FILE, attached.folder, attached.first_of_node);
   memset(&since, 0, sizeof since);
   __atomic_store_n(&pairs_page->pid, getpid(), __ATOMIC_RELEASE);
 }

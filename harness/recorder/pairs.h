@@ -11,6 +11,8 @@
 #include "abi.h"
 #include "signals.h"
 
+#include <limits.h>
+
 enum { PAIRS = 1 << 14, ITERATION_MARKS = 1 << 14 };
 enum border { LOOP_OF_BORDER = 0xff, BORDER = 1 << 8 }; /* the loop, or one around it, is begun, entered or left */
 enum { BY_PROGRAM = 1 }; /* the loop that the program marks itself; others have numbers from 2 on */
@@ -34,6 +36,7 @@ static struct pairs_page {
   int64_t asks, borders;              /* asks: for borders; borders: how often the watcher has written them */
   int64_t in_mpi_ns, last_end_ns;     /* time in calls so far, and when the last one ended */
   int64_t handler[SIGNALS];           /* by number of the signal */
+  char raw_file[PATH_MAX];            /* of the node */
   struct context_pair pair[PAIRS];
   struct iteration_mark mark[ITERATION_MARKS];
 } *pairs_page;

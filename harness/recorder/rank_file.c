@@ -142,7 +142,8 @@ static int open_raw(void) {
   PMPI_Comm_split_type(attached.own, MPI_COMM_TYPE_SHARED, attached.rank, MPI_INFO_NULL, &node);
   PMPI_Comm_rank(node, &place);
   PMPI_Bcast(&first, 1, MPI_INT, 0, node);
-  snprintf(path, sizeof path, "%s/node-%07d.raw", attached.folder, first);
+  attached.first_of_node = first;
+  snprintf(path, sizeof path, RAW_FILE, attached.folder, first);
   raw.rank = (uint32_t)attached.rank;
   if (place == 0 && (raw.fd = open(path, flags | O_CREAT | O_EXCL, 0666)) < 0) failed = errno;
   PMPI_Bcast(&failed, 1, MPI_INT, 0, node);

@@ -128,38 +128,61 @@ static void disarm(int64_t end_ns) {
 
 void hindmost_disarm(void) { disarm(now()); }
 
-/* Finds the offset of rank 0's clock to this rank's from the fastest of several round trips to rank 0;
- * half that trip is the uncertainty. Collective; never recorded. */
+/* What is added to this rank's clock to read another one's: from the quickest of several round trips to its rank; half of that
+ * is the uncertainty. An offset within it is none, as on one node. */
+struct reading_of_other { int64_t offset_ns, uncertainty_ns; };
+
+static int read_other_clock(MPI_Comm comm, int other, int trips, struct reading_of_other *found, int64_t *at_ns) {
+  int64_t quickest = INT64_MAX;
+  int error = 0;
+  for (int trip = 0; trip < trips && !error; trip++) {
+    int64_t there = 0, begin = now();
+    error = PMPI_Sendrecv(&begin, 1, MPI_INT64_T, other, trip, &there, 1, MPI_INT64_T, other, trip, comm, MPI_STATUS_IGNORE);
+    int64_t end = now();
+    if (end - begin >= quickest) continue;
+    quickest = end - begin;
+    *at_ns = begin + quickest / 2;
+    *found = (struct reading_of_other){there - *at_ns, (quickest + 1) / 2};
+  }
+  if (llabs(found->offset_ns) <= found->uncertainty_ns) found->offset_ns = 0;
+  return error;
+}
+
+static int show_clock(MPI_Comm comm, int other, int trips) {
+  int error = 0;
+  for (int trip = 0; trip < trips && !error; trip++) {
+    int64_t time = 0;
+    error = PMPI_Recv(&time, 1, MPI_INT64_T, other, trip, comm, MPI_STATUS_IGNORE);
+    time = now();
+    if (!error) error = PMPI_Send(&time, 1, MPI_INT64_T, other, trip, comm);
+  }
+  return error;
+}
+
+/* Finds the offset of rank 0's clock to this rank's: each rank compares its clock with that of one that has done so, so that
+ * twice as many have after each step; uncertainties add up. Collective; never recorded. */
 int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
                           int64_t *uncertainty_ns, int64_t *at_ns) {
   MPI_Comm comm = MPI_Comm_f2c(communicator);
-  int rank, size, error = PMPI_Comm_rank(comm, &rank);
+  struct reading_of_other own = {0, 0}, theirs = {0, 0};
+  int rank, size, error = PMPI_Comm_rank(comm, &rank), step = 1;
   if (!error) error = PMPI_Comm_size(comm, &size);
-  *offset_ns = *uncertainty_ns = 0;
   prepare_clock();
   *at_ns = now();
-  for (int other = 1; other < size && !error; other++) {
-    int64_t quickest = INT64_MAX;
-    for (int trip = 0; trip < trips && !error && (rank == 0 || rank == other); trip++) {
-      int64_t there = 0;
-      if (rank == 0) {
-        error = PMPI_Recv(&there, 1, MPI_INT64_T, other, trip, comm, MPI_STATUS_IGNORE);
-        there = now();
-        if (!error) error = PMPI_Send(&there, 1, MPI_INT64_T, other, trip, comm);
-        continue;
-      }
-      int64_t begin = now();
-      error = PMPI_Send(&begin, 1, MPI_INT64_T, 0, trip, comm);
-      if (!error) error = PMPI_Recv(&there, 1, MPI_INT64_T, 0, trip, comm, MPI_STATUS_IGNORE);
-      int64_t end = now();
-      if (end - begin < quickest) {
-        quickest = end - begin;
-        *at_ns = begin + quickest / 2;
-        *offset_ns = there - *at_ns;
-        *uncertainty_ns = (quickest + 1) / 2;
-      }
+  while (!error && step < size) step *= 2;
+  for (step /= 2; step && !error; step /= 2) { /* the far ones first: ranks of a node are mostly neighbours */
+    if (rank % step) continue;
+    if (rank / step % 2) {
+      error = read_other_clock(comm, rank - step, trips, &own, at_ns);
+      if (!error) error = PMPI_Recv(&theirs, 2, MPI_INT64_T, rank - step, trips, comm, MPI_STATUS_IGNORE);
+      own = (struct reading_of_other){own.offset_ns + theirs.offset_ns, own.uncertainty_ns + theirs.uncertainty_ns};
+    } else if (rank + step < size) {
+      error = show_clock(comm, rank + step, trips);
+      if (!error) error = PMPI_Send(&own, 2, MPI_INT64_T, rank + step, trips, comm);
     }
   }
+  *offset_ns = own.offset_ns;
+  *uncertainty_ns = own.uncertainty_ns;
   return error;
 }
 

@@ -19,20 +19,30 @@ static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phas
   __atomic_store_n(&state->seen, at + 1, __ATOMIC_RELEASE);
 }
 
-/* Record of a call that found nothing, which the next such call extends, and when that call ended. */
-static int64_t idle_record = -1, idle_end_ns;
+/* The records of calls in a row that found nothing, from one on, and when the last of them ended. */
+static int64_t idle_record = -1, idle_records, idle_end_ns;
 
-/* Adds the time of a call that found nothing to the previous record if that is of such a call, too: a
- * polling loop leaves one record, also where it asks for several things in turn. */
+static inline int is_idle(void) { return idle_record >= 0 && idle_record + idle_records == state->seen; }
+
+/* Adds the time of a call that found nothing to the record of such a call in a row with it: a polling loop leaves one
+ * record of each phase, also where it asks for several things in turn. Those behind it are later by that. */
 static inline int extend(int64_t begin_ns, int64_t end_ns, int phase) {
-  if (idle_record < 0 || idle_record != state->seen - 1) return 0;
+  if (!is_idle()) return 0;
   state->between_polls_ns += begin_ns - idle_end_ns;
   idle_end_ns = end_ns;
-  if (idle_record >= state->capacity) return 1;
-  struct record *last = &records[idle_record];
-  if (last->phase != phase) return 0;
-  last->end_ns += end_ns - begin_ns;
+  if (state->seen > state->capacity) return 1;
+  int64_t i = idle_record, spent = end_ns - begin_ns;
+  while (i < state->seen && records[i].phase != phase) i++;
+  if (i == state->seen) return 0;
+  records[i].end_ns += spent;
+  while (++i < state->seen) records[i].begin_ns += spent, records[i].end_ns += spent;
   return 1;
+}
+
+static inline void note_idle(int64_t end_ns) {
+  if (!is_idle()) idle_record = state->seen, idle_records = 0;
+  idle_records++;
+  idle_end_ns = end_ns;
 }
 
 void hindmost_next_body(void);

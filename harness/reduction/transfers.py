@@ -17,7 +17,7 @@ from hindmost.harness.runfile.writer import Blocks, RunsSeen, gather_edges, runs
 from hindmost.models.ranks.reductions import Reductions
 from hindmost.models.ranks.transfers import beyond_the_quickest
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.exchanges import (
+from hindmost.models.simulation.recorded import (
     Exchanges,
     Receipts,
     count_meetings,

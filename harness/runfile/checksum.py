@@ -100,6 +100,8 @@ def digest_of(file: int, length: int) -> str:
     def block_digest(first: int) -> bytes:
         return hashlib.sha256(os.pread(file, min(BLOCK_BYTES, length - first), first)).digest()
 
+    if length <= BLOCK_BYTES:
+        return hashlib.sha256(block_digest(0) if length else b"").hexdigest()
     with ThreadPoolExecutor() as pool:
         sums = pool.map(block_digest, range(0, length, BLOCK_BYTES))
         return hashlib.sha256(b"".join(sums)).hexdigest()

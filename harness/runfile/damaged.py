@@ -56,10 +56,10 @@ def lines_of_damaged(path: Path, longest_s: float = 60.0) -> list[str]:
     return [f"{path}  (DAMAGED: what follows is not verified)", *child.stdout.splitlines()]
 
 
-def describe(file: h5py.File, name: str) -> str:
+def describe(file: h5py.File, name: str, size: int) -> str:
     """Return a line about a variable, or why it cannot be read."""
     try:
-        reason = refusal(file, name)
+        reason = refusal(file, name, size)
         if reason:
             return f"{name:18} unreadable: {reason}"
         values = np.asarray(file[name][...])
@@ -78,6 +78,7 @@ def main(path: str) -> None:
     """Write a line about the attributes, and one for each variable."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    size = Path(path).stat().st_size
     with h5py.File(path, "r") as file:
         try:
             known = ", ".join(
@@ -85,7 +86,7 @@ def main(path: str) -> None:
             )
         except Exception as error:
             known = f"attributes unreadable: {error}"
-        found = (known, *(describe(file, name) for name in sorted(file)))
+        found = (known, *(describe(file, name, size) for name in sorted(file)))
         write_lines(*(f"  {one_line(line)}" for line in found))
 
 

@@ -71,8 +71,9 @@ class VerifiedFile:
 
     def check_objects(self, file: h5py.File) -> None:
         """Raise a DamagedFileError if the file contains objects that hindmost does not write."""
+        size = self.path.stat().st_size
         for name in file:
-            reason = refusal(file, name)
+            reason = refusal(file, name, size)
             if reason:
                 raise DamagedFileError(f"{self.path}: '{name}' {reason}")
 
@@ -83,8 +84,10 @@ def identity_of(file: Path | int) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def refusal(file: h5py.File, name: str) -> str:
+def refusal(file: h5py.File, name: str, size: int) -> str:
     """Say why an object of the root group is refused; empty if it may be read.
+
+    ``size`` is that of the file in bytes.
 
     Nothing outside the file is accessed, and reading takes no more memory than the file has bytes.
     """
@@ -105,7 +108,6 @@ def refusal(file: h5py.File, name: str) -> str:
     if not isinstance(kind, NUMBERS_AND_TEXTS):
         return "contains neither numbers nor texts."
     needed = math.prod(space.shape or ()) * kind.get_size()
-    size = Path(file.filename).stat().st_size
     if needed > size:
         return f"should have {needed:,} bytes for its shape {space.shape}; the file has {size:,}."
     return ""

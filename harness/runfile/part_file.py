@@ -2,11 +2,19 @@
 
 Its name is reserved before, and given to the complete file. The totals are computed while it is
 written, so that readers need not read all of it.
+
+The file below HDF5: a failed write is recorded and reported, but hidden from HDF5.
+
+libhdf5 does not recover from a failed write: it tries to flush the data again whenever an object is
+released, until the process ends, with a traceback each time. Therefore HDF5 writes through this
+object, which keeps refused data in memory until `check` raises the first failure.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
@@ -22,7 +30,6 @@ from hindmost.files import publish, sync_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.schema import (
     FLAGS,
     SCHEMA,
@@ -34,6 +41,91 @@ from hindmost.harness.runfile.schema import (
     Variable,
     chunk_shape,
 )
+
+
+class Disk:
+    """A file that HDF5 reads and writes through h5py's ``fileobj`` driver.
+
+    Attributes
+    ----------
+    failure : OSError or None
+        The first write that the disk refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_TRUNC)
+        self._at = 0
+        self._size = 0
+        self._refused: list[tuple[int, bytes]] = []
+        self.failure: OSError | None = None
+
+    def check(self) -> None:
+        """Raise the first failure, if there was one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a position."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write all data to the disk or, after a failure, to memory."""
+        left = memoryview(data).cast("B")
+        size, at = left.nbytes, self._at
+        try:
+            while left and self.failure is None:
+                written = os.pwrite(self._file, left, at)
+                left, at = left[written:], at + written
+        except OSError as error:
+            self.failure = error
+        if left:
+            self._refused.append((at, bytes(left)))
+        self._at += size
+        self._size = max(self._size, self._at)
+        return size
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:
+        """Read written data from the disk and from memory."""
+        view = memoryview(buffer).cast("B")
+        begin, end = self._at, self._at + view.nbytes
+        on_disk = os.pread(self._file, view.nbytes, begin)
+        view[: len(on_disk)] = on_disk
+        view[len(on_disk) :] = bytes(view.nbytes - len(on_disk))
+        for at, data in self._refused:
+            first, last = max(begin, at), min(end, at + len(data))
+            if first < last:
+                view[first - begin : last - begin] = data[first - at : last - at]
+        self._at = end
+        return view.nbytes
+
+    def read(self, size: int) -> bytes:
+        """Read written data from the disk and from memory."""
+        data = bytearray(size)
+        self.readinto(data)
+        return bytes(data)
+
+    def truncate(self, size: int) -> int:
+        """Set the length of the file."""
+        if self.failure is None:
+            try:
+                os.ftruncate(self._file, size)
+            except OSError as error:
+                self.failure = error
+        self._size = size
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: writes are not buffered here."""
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +223,7 @@ def make_variables(
         make_variable(file, variable, sizes, scales)
     for name, (dimension, long_name) in texts.items():
         text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
-        text.attrs["long_name"] = long_name
+        add_text(text, "long_name", long_name)
         text.dims[0].attach_scale(scales[dimension])
     for name in FLAGS.keys() & shapes.keys():
         kinds = list(FLAGS[name])
@@ -155,14 +247,22 @@ def make_variable(
         else None,
         fillvalue=np.nan if variable.type.startswith("f") else None,
     )
-    attributes, dimensions = dataset.attrs, dataset.dims
-    attributes["long_name"] = variable.long_name
+    add_text(dataset, "long_name", variable.long_name)
     if variable.units:
-        attributes["units"] = variable.units
+        add_text(dataset, "units", variable.units)
     if variable.type.startswith("f"):
-        attributes["_FillValue"] = np.array(np.nan, variable.type)
+        dataset.attrs["_FillValue"] = np.array(np.nan, variable.type)
     for axis, name in enumerate(variable.dimensions):
-        dimensions[axis].attach_scale(scales[name])
+        h5py.h5ds.attach_scale(dataset.id, scales[name].id, axis)
+
+
+TEXT = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
+SCALAR = h5py.h5s.create(h5py.h5s.SCALAR)
+
+
+def add_text(dataset: h5py.Dataset, name: str, text: str) -> None:
+    """Add an attribute that is a text: a file has some sixty, and h5py finds a type for each."""
+    h5py.h5a.create(dataset.id, name.encode(), TEXT, SCALAR).write(np.array(text, object))
 
 
 def write_attributes(file: h5py.File, header: Header) -> None:
@@ -236,7 +336,9 @@ class RunTotals:
         first, last = DECADES
         place = (np.log10(block.ravel()) - first) * (BINS / (last - first))
         index = np.clip(place.astype(np.int64), 0, BINS - 1)
-        self._histogram += np.bincount(index, minlength=BINS)
+        lowest = int(index.min())
+        counts = np.bincount(index - lowest)
+        self._histogram[lowest : lowest + counts.size] += counts
 
     def result(
         self, outside_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
@@ -259,7 +361,7 @@ class RunTotals:
         first, last = DECADES
         body = {"minimum": self._least, "maximum": self._most}
         for name, share in QUANTILES.items():
-            place = int(np.searchsorted(cumulative, share * cumulative[-1]))
+            place = int(np.searchsorted(cumulative, math.ceil(share * int(cumulative[-1]))))
             middle = 10.0 ** (first + (place + 0.5) * (last - first) / BINS)
             body[name] = min(max(middle, self._least), self._most)
         missed = np.abs(self._rank_s + (outside_s + self._restart_s) - solve_time_s)

@@ -39,6 +39,8 @@ from hindmost.parsing import shown
 from hindmost.records import RecordError, check_version
 from hindmost.text import choose, percent, seconds
 
+TOLERANCE_S = 1e-6
+"""Tolerance of the sum of phases against the duration of a body."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -93,6 +95,7 @@ class Run:
         self.to_read: tuple[Any, ...] = ()
         self._verified = False  # all times
         self._names: frozenset[str] | None = None
+        self._kept: dict[str, NDArray[Any]] = {}
 
     def __repr__(self) -> str:
         """Describe the run."""
@@ -201,7 +204,14 @@ class Run:
             yield slice(first, min(first + rows, self.bodies))
 
     def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
-        """Read a variable, or some of its rows; raise a DataError if the run lacks it."""
+        """Read a variable, or some of its rows; raise a DataError if the run lacks it.
+
+        Small ones are kept: a page asks for some three hundred, and opening the file costs most.
+        """
+        if name in self._kept:
+            self._file.check_unchanged()
+            kept: NDArray[Any] = self._kept[name][rows].copy()
+            return kept
         known = self.has(name)
         with self.reading() as file:
             if not known:
@@ -210,6 +220,8 @@ class Run:
                     f"wrote the file. It has: {', '.join(file)}."
                 )
             values: NDArray[Any] = file[name][rows]
+        if rows == slice(None) and values.nbytes <= KEPT_BYTES:
+            self._kept[name] = values.copy()
         return values
 
     @property
@@ -412,7 +424,7 @@ class Run:
                 for variable in VARIABLES
                 if variable.large and variable.name not in checked
             ]
-            check_values_in(file, rest, self.columns, self.bodies)
+            check_values_in(self.path, file, rest, self.columns, self.bodies)
         self._verified = True
 
     @property
@@ -441,17 +453,22 @@ class Run:
             check_values(self.path, VARIABLE[name], values)
         missed = sum_of_phases(phases)
         missed -= durations
-        if (np.abs(missed, out=missed) > 1e-6 + 1e-6 * durations).any():
+        if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."
             )
 
     def texts(self, name: str) -> list[str]:
         """Read texts, of every rank for instance; empty if the file lacks them."""
-        with self.reading() as file:
-            if name not in file:
-                return []
-            return texts_of(self.path, file, name)
+        if not self.has(name):
+            return []
+        kept = self._kept.get(name)
+        if kept is None:
+            with self.reading() as file:
+                kept = np.array(texts_of(self.path, file, name), object)
+            if len(kept) <= MAX_KEPT_TEXTS:
+                self._kept[name] = kept
+        return [*kept]
 
     @property
     def hosts(self) -> list[str]:
@@ -496,6 +513,9 @@ def open_run(path: str | Path) -> Run:
     return Run(verified_file, header, checksum, sizes, phases, summary)
 
 
+KEPT_BYTES = 64 << 10
+"""Largest variable that is kept when it was read."""
+MAX_KEPT_TEXTS = 4096
 BLOCK_BYTES = 8 << 20
 """Size of rows that are read at once: what is computed of them stays in the processor's caches."""
 
@@ -587,23 +607,27 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
         if int(held["interval_bodies"][:].sum(dtype=np.int64)) != sizes["iteration"]:
             raise DamagedFileError(f"{path}: 'interval_bodies' should sum to the bodies.")
     small = [variable for variable in there if not variable.large]
-    check_values_in(file, small, header.ranks, sizes["iteration"])
+    check_values_in(path, held, small, header.ranks, sizes["iteration"])
     return sizes
 
 
 def check_values_in(
-    file: h5py.File, variables: Iterable[Variable], ranks: int = 1, bodies: int = 1
+    path: Path,
+    datasets: Mapping[str, h5py.Dataset],
+    variables: Iterable[Variable],
+    ranks: int = 1,
+    bodies: int = 1,
 ) -> None:
     """Read the existing ones of these variables block by block, and check them."""
     for variable in variables:
-        if variable.name not in file:
+        if variable.name not in datasets:
             continue
-        dataset = file[variable.name]
+        dataset = datasets[variable.name]
         size = dataset.size * dataset.dtype.itemsize
         rows = len(dataset) if size <= BLOCK_BYTES else max(1, len(dataset) * BLOCK_BYTES // size)
         for first in range(0, len(dataset), rows or 1):
             block = dataset[first : first + rows]
-            check_values(file.filename, variable, block, ranks, bodies)
+            check_values(path, variable, block, ranks, bodies)
 
 
 def check_values(

@@ -72,6 +72,23 @@ class CheckpointWritten:
     extra_s: Amount
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkPlace:
+    """Between which calls a rank has most of its extra work.
+
+    Attributes
+    ----------
+    after, before : tuple of str
+        The chains of calls that end there, the outermost first.
+    share : float
+        Of its extra work, what is there.
+    """
+
+    after: tuple[str, ...]
+    before: tuple[str, ...]
+    share: Amount
+
+
 class StopReason(StrEnum):
     """Why a program was told to stop."""
 
@@ -156,8 +173,10 @@ class TimeUse:
         Where these two are from.
     culprit : Culprit or None
         The rank that the others wait for so far.
+    place : WorkPlace or None
+        Where it works more than others; None if that is not known.
     ranks : int
-        Ranks among which it is: those of the first node.
+        Ranks among which it is: those of nodes on which a process follows them.
     checkpoint_s : float
         What the next checkpoint may take; 0 if none was seen.
     checkpoints : tuple of CheckpointWritten
@@ -192,6 +211,7 @@ class TimeUse:
     lag_by: str = ""
     end_by: str = ""
     culprit: Culprit | None = None
+    place: WorkPlace | None = None
     ranks: Count = 0
     checkpoint_s: Amount = 0.0
     checkpoints: tuple[CheckpointWritten, ...] = ()
@@ -332,7 +352,8 @@ def time_use_to_keep(folder: Path) -> TimeUse | None:
     use = read_time_use(folder)
     if use is None:
         return None
-    use = replace(use, culprit=None, ranks=0)  # the run file says who that is, of all ranks
+    # The run file says who that is, and where, of all ranks.
+    use = replace(use, culprit=None, place=None, ranks=0)
     if use.status is None:
         return use
     after_s = time.time() - use.began_utc_s - use.at_s

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
+from hindmost.harness.attach.beside import follow_node
 from hindmost.harness.attach.environment import (
     STATUS,
     export_lines,
@@ -52,8 +53,6 @@ from hindmost.text import read_share
 if TYPE_CHECKING:
     from hindmost.harness.attach.limit import StopRequest
 
-FIRST_NODE = "node-0000000.raw"
-"""The raw file of the node of rank 0."""
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
@@ -104,7 +103,6 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.epilog = EXAMPLES
     parser.description = (
         "Record the solves or iterations of a program on every rank, without rebuilding it. The "
         "program and its arguments follow '--'."
@@ -352,13 +350,19 @@ def await_first(settings: Path) -> None:
 
 def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
     """Become the program, on a rank that is not the first; the first prepares and converts."""
-    settings = settings_path(arguments, rank if arguments.inject else 0)
+    settings, text = settings_path(arguments, rank if arguments.inject else 0), ""
     if not arguments.inject:
         await_first(settings)
-    try:
-        first, _, _ = settings.read_text().partition("\n")
-        library = Path(first.removeprefix(f"{LIBRARY} "))
-    except OSError:  # it draws its own noise, or the first rank is late or has ended
+        if not settings.exists():  # the first rank may still compile the recorder
+            library_to_preload(arguments.mpicc)
+    with suppress(OSError):
+        text = settings.read_text()
+    found = dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
+    if PAGES in found:
+        follow_node(Path(found[PAGES]))
+    if LIBRARY in found:
+        library = Path(found[LIBRARY])
+    else:  # it draws its own noise, or the first rank is late or has ended
         settings = settings_path(arguments, rank)  # only the first rank's says where the run was
         library = prepare(arguments, settings)
     become_program(program, {**os.environ, **variables(library, settings)})
@@ -384,7 +388,7 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         clear_left(arguments.out)
         added = {**variables(library, settings, original), STATUS: str(told)}
         environment = {**original, **added}
-        ended = run_watched(program, environment, blocked, told, Path(pages.name), arguments, stop)
+        ended = run_watched(program, environment, blocked, Path(pages.name), arguments, stop)
         outcome = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
@@ -415,7 +419,6 @@ def run_watched(
     program: list[str],
     environment: dict[str, str],
     blocked: set[signal.Signals],
-    told: Path,
     pages: Path,
     arguments: argparse.Namespace,
     request: StopRequest | None,
@@ -424,12 +427,8 @@ def run_watched(
     from hindmost.harness.attach.borders import NodeBorders
     from hindmost.harness.attach.stop import POLL_S, ProgramWatch
 
-    def raw_file() -> Path | None:
-        processes = read_outcome(told).processes
-        return processes[0].folder / FIRST_NODE if processes else None
-
-    watch = ProgramWatch(pages, request, warn, raw_file, arguments.out)
-    borders = NodeBorders(pages, raw_file)
+    watch = ProgramWatch(pages, request, arguments.out, warn)
+    borders = NodeBorders(pages)
 
     def poll() -> None:
         watch.poll()

@@ -65,7 +65,6 @@ class Diagnosis:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Check compiler, MPI, PETSc, clock, cores and load."
-    parser.epilog = EXAMPLES
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--compile",

@@ -43,8 +43,6 @@ class MeshChoice:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "--machine", type=Path, required=True, metavar="FILE",
         help="machine file of 'hindmost probe'",

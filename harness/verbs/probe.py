@@ -58,7 +58,6 @@ An existing machine file keeps the sections that are not measured again.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.epilog = EXAMPLES
     summaries = "; ".join(f"{section.name}: {section.summary}" for section in SECTIONS)
     parser.description = f"Measure a machine for the models of run time. {summaries}."
     parser.add_argument("probe", choices=(*SECTIONS.names, ALL), help="what to measure")

@@ -53,7 +53,6 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.epilog = EXAMPLES
     parser.description = "Run every solver --repeats times, in shuffled order, on all ranks."
     add_system_arguments(parser)
     add_solver_arguments(parser)

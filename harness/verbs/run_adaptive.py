@@ -51,7 +51,6 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.epilog = EXAMPLES
     parser.description = (
         "Run a SAGE-like adaptive-mesh kernel (2-D flow of one material, and heat) on all ranks. "
         "Predict every cycle before it runs, and record it on every rank."

@@ -20,13 +20,17 @@ from hindmost.errors import DataError, HindmostError, MissingError
 from hindmost.files import copy_atomically, sync_file, sync_folder
 from hindmost.jobs.core.durable import PART
 from hindmost.jobs.core.plan import PlannedRun
-from hindmost.jobs.drive.exit_cause import LINES, cause_of, error_message, lines_of, says_full
 from hindmost.jobs.drive.process import (
+    LINES,
     MARKS,
     ProcessEnd,
     Signals,
+    cause_of,
     end_processes,
+    error_message,
+    lines_of,
     perform,
+    says_full,
     told_to_stop,
 )
 from hindmost.jobs.folder import StudyFolder

@@ -17,8 +17,7 @@ from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, Value
 from hindmost.jobs.core.values import fill
 from hindmost.jobs.study.machines import cores_here
-from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
-from hindmost.jobs.study.sweep import configurations
+from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits, configurations
 from hindmost.text import choose, counted
 
 

@@ -35,12 +35,12 @@ from hindmost.errors import MissingError
 from hindmost.files import read_text, user_folder, write_atomically
 from hindmost.harness.batch_job import CALL_LIMIT_S, call
 from hindmost.jobs.core.durable import is_locked, locked
-from hindmost.jobs.schedulers.calls import environment_of_jobs
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
     Job,
     JobState,
     Script,
+    environment_of_jobs,
     fill_template,
 )
 from hindmost.parsing import parse_json

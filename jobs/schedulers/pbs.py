@@ -15,14 +15,15 @@ from typing import Any
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.batch_job import Answer, call
 from hindmost.jobs.core.values import fill
-from hindmost.jobs.schedulers.calls import environment_of_jobs, not_submitted
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
     Job,
     JobState,
     Script,
     directives,
+    environment_of_jobs,
     fill_template,
+    not_submitted,
     states_by_word,
 )
 from hindmost.statuses import WORK_IS_LEFT

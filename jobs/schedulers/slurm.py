@@ -15,14 +15,16 @@ from pathlib import Path
 
 from hindmost.errors import MissingError
 from hindmost.harness.batch_job import Answer, call
-from hindmost.jobs.schedulers.calls import batches, environment_of_jobs, not_submitted
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
     Job,
     JobState,
     Script,
+    batches,
     directives,
+    environment_of_jobs,
     fill_template,
+    not_submitted,
     states_by_word,
 )
 from hindmost.statuses import WORK_IS_LEFT

@@ -16,9 +16,13 @@ from hindmost.documents import Document, parse_document, profiles_path, read_doc
 from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.values import NAMED, OUT, Line, Whole, as_words, check_names, plain
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
-from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
-from hindmost.jobs.study.sweep import (
+from hindmost.jobs.study.study import (
     CONDITIONS,
+    Pack,
+    PackBy,
+    RunOrder,
+    Study,
+    StudyLimits,
     configurations,
     read_axes,
     read_conditions,

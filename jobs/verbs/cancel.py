@@ -23,7 +23,6 @@ Finished runs are kept; 'hindmost study submit' submits the remaining ones.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Cancel the jobs of a study that have not ended."
-    parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
     parser.add_argument("--json", action="store_true", help="print JSON")
 

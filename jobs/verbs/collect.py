@@ -27,7 +27,6 @@ Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed fo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Gather the run files of a study in one folder that every verb reads."
-    parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
     parser.add_argument("--out", type=Path, help="target folder (FOLDER/collected)")
     parser.add_argument("--json", action="store_true", help="print JSON")

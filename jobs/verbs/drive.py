@@ -22,7 +22,6 @@ failed for good.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Do the runs of an allocation; the scripts of a study call this verb."
-    parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
     parser.add_argument("allocation", help="name of the allocation in the plan")
 

@@ -34,8 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from hindmost.jobs.study.read import shipped_studies
 
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "study",
         nargs="?",

@@ -23,7 +23,6 @@ WORDS = ("plan", "submit", "status", "cancel", "collect")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments: a word that leads to another module."""
     parser.description = "Plan, submit, follow, cancel and collect a study: many runs in jobs."
-    parser.epilog = EXAMPLES
     parser.add_argument("word", choices=WORDS, help="what to do")
 
 

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from hindmost.jobs.verbs.plan import add_study_arguments
 
     parser.description = "Create the folder of a study, write its scripts and submit them."
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "study",
         metavar="STUDY",

@@ -4,11 +4,10 @@
 the time of a cycle from machine and application.
 """
 
-from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
-from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.predictor import CheckpointCost, Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 

@@ -4,22 +4,141 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import deque
+from statistics import median
 from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
+from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import make
 from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.ahead.checkpoints import CheckpointDecision, due, optimum_s
-from hindmost.models.ahead.intervals import Ratios
 from hindmost.models.ahead.next_iterations import NextIterations, TimeLeft, time_left
 from hindmost.models.inference import LEVEL
 from hindmost.models.results import Prediction
+
+PRIOR = 0.12
+"""Assumed mean excess of log ratios over their median, without data."""
+PRIOR_WEIGHT = 4.0
+TAIL = 0.1
+"""Share of the largest ratios, to which the tail beyond the sample is fitted."""
+
+
+class Ratios:
+    """The last ratios of measured over predicted times."""
+
+    def __init__(self) -> None:
+        self._recent: deque[float] = deque(maxlen=400)  # logarithms
+
+    def __len__(self) -> int:
+        return len(self._recent)
+
+    def observe(self, ratio: float) -> None:
+        """Observe measured over predicted, above 0; others are ignored."""
+        if 0.0 < ratio < math.inf:
+            self._recent.append(math.log(ratio))
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the interval in which the next ratio lies with this probability.
+
+        A conformal interval: if n past ratios are exchangeable with the next one, the next is below
+        the k-th smallest with probability k / (n + 1). If n is too small, the fitted tail is used.
+        """
+        beyond, mirrored = 0.5 * (1.0 - level), sorted(-place for place in self._recent)
+        return 1.0 / bound(mirrored, beyond), self.quantile(beyond)
+
+    def predict(self, seconds: float, level: float = LEVEL) -> Prediction:
+        """Return a predicted time with its interval from these ratios.
+
+        Parameters
+        ----------
+        seconds : float
+            NaN if unknown.
+        level : float
+        """
+        low, high = 0.0, math.inf
+        if math.isfinite(seconds):
+            low, high = (ratio * seconds for ratio in self.interval(level))
+        return Prediction(seconds=seconds, low_s=low, high_s=high, level=level)
+
+    def quantile(self, risk: float) -> float:
+        """Return the ratio that the next one exceeds with at most this probability."""
+        return bound(sorted(self._recent), risk)
+
+
+def bound(order: list[float], risk: float) -> float:
+    """Return the ratio that is exceeded with this risk, given ascending logarithms of ratios."""
+    n = len(order)
+    rank = math.floor(risk * (n + 1))  # the number of largest ratios that may be exceeded
+    if rank >= 1:
+        return math.exp(order[n - rank])
+    begin, share, scale = tail(order)
+    beyond = begin + scale * math.log(max(1.0, share / risk))
+    return math.exp(max([beyond, *order[-1:]]))
+
+
+def tail(order: list[float]) -> tuple[float, float, float]:
+    """Fit an exponential tail, beyond the sample, to the largest logarithms of ratios.
+
+    Returns
+    -------
+    float, float, float
+        Begin of the tail, share of ratios in it, and mean excess over its begin. A prior
+        excess, which reaches to the prediction at least, weighs four observations.
+    """
+    n = len(order)
+    if not n:
+        return 0.0, 1.0, PRIOR
+    count = max(1, math.ceil(TAIL * n))
+    begin = order[n - count]
+    excess = sum(place - begin for place in order[n - count :])
+    scale = max(1e-6, (excess + PRIOR_WEIGHT * max(PRIOR, -begin)) / (count + PRIOR_WEIGHT))
+    return begin, min(1.0, (count + 1) / (n + 1)), scale
+
+
+class CheckpointCost:
+    """The time of a checkpoint against cells: latency + cells * bytes / bandwidth.
+
+    Parameters
+    ----------
+    latency_s, per_cell_s : float, optional
+        Known in advance, from a machine's probe or another run; observed checkpoints scale them.
+
+    Notes
+    -----
+    The model is delta(N) = d0 + N bytes_per_cell / bandwidth. The ratio of the known terms is
+    kept, or d0 = 0 is assumed, and the median of the observed times sets the scale.
+    """
+
+    def __init__(self, latency_s: float | None = None, per_cell_s: float | None = None) -> None:
+        known = (latency_s or 0.0, per_cell_s or 0.0)
+        self._shape, self._scale = (known, 1.0) if any(known) else ((0.0, 1.0), math.nan)
+        self._scales: deque[float] = deque(maxlen=32)
+
+    @classmethod
+    def of_machine(cls, machine: Machine, bytes_per_cell: float) -> CheckpointCost:
+        """Return the cost on a probed machine; unknown if checkpoints were not probed."""
+        rate = machine.checkpoint_bytes_per_s
+        return cls(machine.checkpoint_latency_s, bytes_per_cell / rate if rate else None)
+
+    def observe(self, seconds: float, cells: float) -> None:
+        """Observe a checkpoint that was written."""
+        if not (math.isfinite(seconds) and seconds >= 0.0):
+            raise UsageError(f"A checkpoint took {seconds:g} s; it must be a finite time.")
+        self._scales.append(seconds / self._shape_s(max(1.0, cells)))
+        self._scale = median(self._scales)
+
+    def predict_s(self, cells: float, *, default_s: float = 0.0) -> float:
+        """Return the time of a checkpoint of these cells; the default if nothing is known."""
+        return default_s if math.isnan(self._scale) else self._scale * self._shape_s(cells)
+
+    def _shape_s(self, cells: float) -> float:
+        return self._shape[0] + cells * self._shape[1]
 
 
 class Predictor:

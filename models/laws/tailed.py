@@ -23,7 +23,7 @@ from scipy import special
 Values = NDArray[np.float64]
 
 FEWEST_IN_TAIL = 10
-"""Excesses that a tail is fitted to, at least; with fewer than `MIN_TIMES` values each, none."""
+"""Excesses that a tail is fitted to, at least; with fewer than 5 values each, none."""
 DESCRIBED = 0.23
 """Cramer-von Mises statistic up to which a generalised Pareto law describes excesses: about its 1 %
 limit if both parameters are fitted (V. Choulakian and M. A. Stephens, 2001)."""

@@ -8,22 +8,20 @@ from functools import partial
 
 from hindmost.errors import DataError
 from hindmost.models.laws.law import Candidate
-from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.moments import (
+from hindmost.models.noise.stationary import (
+    Stationary,
     bertsimas_bound,
     cramer_bound,
     fit_bound,
     fit_mean_work,
-)
-from hindmost.models.noise.stationary import (
-    Stationary,
+    fit_nonstationary,
+    fit_redrawn_uniform,
     fit_stationary,
     fit_stationary_nct,
     stationary_of_best,
 )
-from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
+from hindmost.models.noise.times import Digest, SolveTimes
 from hindmost.models.results import FittedModel
 from hindmost.registry import Registry, described
 

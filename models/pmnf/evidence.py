@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
 from hindmost.models.pmnf.search import MIN_ANGLE
-from hindmost.models.pmnf.space import FINE, PAPER, lattice
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import FINE, PAPER, columns, lattice
 
 Array = NDArray[np.float64]
 

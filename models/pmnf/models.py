@@ -24,8 +24,7 @@ from hindmost.models.pmnf.model import (
 )
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.search import KEPT
-from hindmost.models.pmnf.space import SearchSpace, tabulate
-from hindmost.models.pmnf.term import ABSENT, Exponents, Term
+from hindmost.models.pmnf.space import ABSENT, Exponents, SearchSpace, Term, tabulate
 
 Average = Callable[["ScalingModels", NDArray[np.float64], float], tuple[Any, Any]]
 """Of models of kernels that have all points, targets of shape (target, parameter) and a level: low

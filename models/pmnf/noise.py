@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.search import search
-from hindmost.models.pmnf.space import FINE
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import FINE, columns
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.laws.sample import Sample
-from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.times import Digest
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 
 BINS = 4096

@@ -228,7 +228,7 @@ class Culprit:
     times : float
         Own work over the median of the others', of iterations that nothing disturbs; of all if
         these do not show it. Of nodes, of their medians. Which of these:
-        `hindmost.analysis.runs.straggler.find_verdict`.
+        `hindmost.analysis.runs.straggler.verdict_of`.
     quickest : bool
         Whether others take so much longer that this is not to be seen in sums.
     processor : bool
@@ -330,7 +330,9 @@ def find_culprit(
             charged_s = np.where(shown, np.minimum(charged_s, most_s), charged_s)
     waited = np.zeros(charged_s.size)
     if waited_s is not None and np.isfinite(waited_s).all():
-        waited = (waited_s - median_of_others(waited_s)) / np.maximum(excess_s, 1e-300)
+        # Of one iteration it is not known whether others waited where they work, too.
+        others_s = median_of_others(waited_s) if late.bodies > 1 else 0.0
+        waited = (waited_s - others_s) / np.maximum(excess_s, 1e-300)
     if on_core_s is not None and node is None and np.isfinite(on_core_s).all():
         waited = np.maximum(waited, 1.0 - on_core_s / np.maximum(excess_s, 1e-300))
     few = late.bodies > 1 and late.ranks ** (1.0 - late.bodies) > CHANCE

@@ -4,7 +4,7 @@ A rank that receives a halo waits until its neighbours have sent it, and until i
 common clock separates the two: the time before the last neighbour's send is that neighbour's
 lateness, and the time after it is the transfer. Every transfer costs something, so only the part
 beyond the fastest one of the same exchange, and beyond the uncertainty of the clocks, is *slow*.
-Where exchanges meet (`hindmost.models.simulation.exchanges`), the time until the neighbour comes to
+Where exchanges meet (`hindmost.models.simulation.recorded`), the time until the neighbour comes to
 its own receipt is lateness too.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
 from hindmost.models.simulation.blocks import RESOLUTION_S, EventBlock, Neighbours, slabs
-from hindmost.models.simulation.exchanges import Exchanges, latest_of_neighbours
+from hindmost.models.simulation.recorded import Exchanges, latest_of_neighbours
 
 
 class SlowTransfers:
@@ -74,7 +74,7 @@ def beyond_the_quickest(
     Parameters
     ----------
     come, spent : float64 array, shape (exchange, rank), seconds
-        See `hindmost.models.simulation.exchanges.Receipts`.
+        See `hindmost.models.simulation.recorded.Receipts`.
     latest : float64 array, shape (exchange, rank), seconds
         Until when neighbours kept a rank; minus infinity for ranks that receive nothing.
         Ranks that spend no time do not receive either.

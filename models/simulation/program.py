@@ -35,7 +35,6 @@ from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet
 from hindmost.models.simulation.length import (
     CycleCounts,
     SolveShape,
@@ -43,7 +42,7 @@ from hindmost.models.simulation.length import (
     checked,
     choose_bodies,
 )
-from hindmost.models.simulation.recorded import moments, releases
+from hindmost.models.simulation.recorded import exchanges_meet, moments, releases
 from hindmost.text import percent
 
 Times = NDArray[np.float64]
@@ -142,7 +141,7 @@ class Program:
         Factors of the time of cycles that work that was never recorded may have.
     exchanges_meet : bool
         Whether receipts last until the neighbours come to theirs, though these have sent; see
-        `hindmost.models.simulation.exchanges`.
+        `hindmost.models.simulation.recorded`.
     """
 
     block: EventBlock

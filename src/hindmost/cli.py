@@ -110,15 +110,21 @@ SubParsers = argparse._SubParsersAction
 
 
 class Verb(Protocol):
-    """The module of a verb."""
+    """The module of a verb; one may have a long DESCRIPTION, and name in COMMON what --help lists.
+
+    Attributes
+    ----------
+    EXAMPLES : str
+        The end of its help.
+    """
+
+    EXAMPLES: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the verb's arguments."""
 
     def perform(self, arguments: argparse.Namespace) -> int:
         """Carry out the verb and return the exit status."""
-
-    # A verb of many options may name those of its --help: COMMON = ("--out", ...)
 
 
 class Parser(argparse.ArgumentParser):
@@ -268,7 +274,9 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     chosen = next((word for word in words if not word.startswith("-")), "")
     verb = None
-    for name, (module, summary) in VERBS.items():
+    # Only the help of the command lists all: parsers for them take longer than all else here.
+    for name in VERBS.keys() & set(words[:1]) or VERBS:
+        module, summary = VERBS[name]
         sub = verbs.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
@@ -281,6 +289,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                     words.remove(branch)
                     sub.prog += f" {branch}"
             verb = load(module)
+            sub.description, sub.epilog = getattr(verb, "DESCRIPTION", None), verb.EXAMPLES
             verb.add_arguments(sub)
             common: Sequence[str] = getattr(verb, "COMMON", ())
             if common:

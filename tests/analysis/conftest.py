@@ -1,7 +1,5 @@
 """What tests of analysis share for a session: results, laws that are quickly fitted, a browser."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Efficiencies in show, figures and pages, of runs of known times."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Inputs of other tools that promise too much, and pipes in their place."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

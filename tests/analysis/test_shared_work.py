@@ -1,7 +1,5 @@
 """Parts of commands that another process is sent: they can be pickled, and no bit changes."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Each mechanism that an ablation switches off is still where it is said to be."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

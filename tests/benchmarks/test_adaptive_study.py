@@ -1,7 +1,5 @@
 """The tables of the adaptive study: the paper's figures, and the goals of this project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

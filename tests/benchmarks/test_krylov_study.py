@@ -1,7 +1,5 @@
 """The tables of the study of Krylov solvers: the paper's numbers beside those of this machine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make bench-programs` says of programs that are built already."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison with SMPI: both sides of it on a few ranks."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -11,10 +11,9 @@ from scipy import special
 from tests.models.noise.test_stationary import max_plus_time
 
 from hindmost.errors import UsageError
-from hindmost.models.laws.maximum import maximum_moments
+from hindmost.models.laws.quantiles import maximum_moments
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import ABSENT, Term
+from hindmost.models.pmnf.space import ABSENT, PAPER, Term
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2, 5, 40])

@@ -1,7 +1,5 @@
 """The study of a program of one's own, strong and weak, as the page on studies has it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

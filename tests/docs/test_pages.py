@@ -1,7 +1,5 @@
 """Pages, the README and CI recipes: their links lead somewhere, their commands can be typed."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The tutorial's commands, run as they are written."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -21,7 +19,11 @@ ALLOWED = {"check": (0, 1), "whatif": (0, 3)}
 @pytest.mark.mpi
 def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    program = (ROOT / "examples/tutorial/heat.py").read_text()
+    assert "CELLS, STEPS = 200_000, 2000" in program
+    shorter = tmp_path / "examples/tutorial/heat.py"
+    shorter.parent.mkdir(parents=True)
+    shorter.write_text(program.replace("200_000, 2000", "20_000, 400"))
     page = (ROOT / "docs/tutorial.md").read_text()
     blocks = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 7
@@ -38,5 +40,5 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.Mo
                 ["bash", "-c", command], env={**os.environ, "PATH": path}, check=True, timeout=600
             )
     (file,) = tmp_path.glob("before/*.h5")
-    assert hindmost.open(file).durations[:].shape == (2000, 2)
+    assert hindmost.open(file).durations[:].shape == (400, 2)
     assert len(list(tmp_path.glob("figures/*.png"))) == 2

@@ -1,7 +1,5 @@
 """The examples are scripts that import one another by bare names, as Python finds them when run."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

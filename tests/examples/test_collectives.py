@@ -1,7 +1,5 @@
 """MPI operations over message sizes and over ranks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's HOMME example: published points and functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType

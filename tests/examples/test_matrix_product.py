@@ -1,7 +1,5 @@
 """The matrix product across the caches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The example for ReFrame, by a real one: its figures are those of the run files."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@
 after each kind. ``FOLDER/under-way`` names the call that is being made.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

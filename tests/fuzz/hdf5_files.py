@@ -1,7 +1,5 @@
 """Hostile files of HDF5: good ones, changed at random, with a right checksum."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

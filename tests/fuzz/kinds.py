@@ -1,7 +1,5 @@
 """The kinds of files that are read, how each is changed, and what is called on it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Hostile files of text: JSON, lines of JSON, TOML, tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

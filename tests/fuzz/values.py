@@ -1,7 +1,5 @@
 """Values that no reader expects."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

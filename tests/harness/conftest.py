@@ -1,7 +1,5 @@
 """What tests of the recorder share: a program with the recorder and an MPI that does nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Ranks agree on the iterations of a loop, whatever each of them finished."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """When the job around a process ends: what its environment, Slurm and PBS say."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is kept of a loop that makes more calls than the budget holds, with a stub of MPI."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

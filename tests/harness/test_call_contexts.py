@@ -1,7 +1,5 @@
 """Call contexts of several ranks become one table."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, PythonCode, merged

@@ -1,7 +1,5 @@
 """Ranks whose calls differ are put into one sequence in which each has its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -15,7 +15,7 @@ import pytest
 import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile.damaged import lines_of_damaged
-from hindmost.harness.runfile.disk import Disk
+from hindmost.harness.runfile.part_file import Disk
 
 
 def test_what_is_left_can_be_read(run_file: Path) -> None:

@@ -1,7 +1,5 @@
 """``hindmost doctor``: what it says of this machine, and of one whose MPI ends who starts it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Reading a feed while it is written, torn or foreign; what a viewer may ask."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

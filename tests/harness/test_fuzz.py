@@ -1,7 +1,5 @@
 """Run files that were damaged in every way: never a wrong number, a crash or a hang."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

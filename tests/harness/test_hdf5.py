@@ -1,7 +1,5 @@
 """Files that name other files are refused, and nothing of the others is opened."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

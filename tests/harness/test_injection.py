@@ -1,7 +1,5 @@
 """Injected noise: how laws are read, what they draw, and the detours of bodies."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 from dataclasses import replace

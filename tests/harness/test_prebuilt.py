@@ -1,7 +1,5 @@
 """Recorders that were built ahead: each program gets the one for the MPI that it loads."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

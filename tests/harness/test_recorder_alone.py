@@ -1,7 +1,5 @@
 """The recorder with an MPI that does nothing: what it leaves, and what sanitizers say."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Run files that earlier versions wrote: kept here, and read for ever."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

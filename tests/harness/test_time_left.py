@@ -1,7 +1,5 @@
 """How the time of a watched program was used: what is said of it, and what a damaged note is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ A rank on each node exchanges messages and sums with the other, so that all of t
 link, whose delay is the truth.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

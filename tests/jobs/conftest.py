@@ -1,7 +1,5 @@
 """Studies by hand: plans of quick commands, a scheduler and a launcher that only pretend."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Machines and allocations for the tests of schedulers and launchers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

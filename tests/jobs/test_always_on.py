@@ -1,7 +1,5 @@
 """A site's scripts that record jobs: whatever fails, the task starts without a recorder."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Run files of a study in one folder: all of them, under names of their own, as they were."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The words of launchers, held against what MPICH 5, Open MPI 4.1 and Slurm 22.05 took."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What outcomes come to, what nodes are called, and files that are not what they should be."""
 
-from __future__ import annotations
-
 import time
 from itertools import count
 from pathlib import Path

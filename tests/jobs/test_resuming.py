@@ -1,7 +1,5 @@
 """Submitting, resuming and cancelling: which allocations, and what the end of a job tells."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -7,8 +7,6 @@ link is a relay between two virtual Ethernet devices (TAP),
 so ranks on both nodes talk over TCP.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import select

@@ -1,7 +1,5 @@
 """A real study from its submission to its collected files, cancelled and resumed on the way."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

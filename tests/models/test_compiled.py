@@ -1,7 +1,5 @@
 """Compiled loops, whatever the state of the disk that numba keeps them on."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

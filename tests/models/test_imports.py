@@ -1,7 +1,5 @@
 """Every module of the models can be imported first: no circle depends on the order of imports."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

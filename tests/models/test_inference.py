@@ -1,7 +1,5 @@
 """Intervals hold as much as they say; what the order of repeats is worth."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

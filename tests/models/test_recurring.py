@@ -1,7 +1,5 @@
 """Iterations that come back longer, in work with known ones, and in noise without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

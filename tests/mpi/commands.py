@@ -1,7 +1,5 @@
 """Several commands in one launch of ranks: starting ranks takes longer than what most tests run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Commands on two ranks: those of all files that are tested, in one launch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Replays of parts of a run: a busy machine disturbs some iterations, a wrong rule errs in all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kernel on ranks: the same to the bit on 1, 2 and 3, conserving, and going on as it was."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -122,6 +122,7 @@ def commands(folder: Path) -> Commands:
     return {
         "pairs": (
             "run", "laplacian-2d", "--unknowns", "900", "--iterations", "30", "--out", "pairs",
+            "--warmup", "0",
             "--solver", "cg", "--solver", "gcr", "--pair", "--", "-ksp_gcr_restart", "7",
         ),
         "breakdown": (

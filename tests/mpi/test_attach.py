@@ -1,7 +1,5 @@
 """Programs that know nothing of hindmost, under `hindmost attach`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -47,12 +45,31 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("mpi"), "loop", f"-I{ATTACH}", *fixed)
 
 
-BREAKING = (
+SOLVES = (
     "from petsc4py import PETSc\n"
     "A = PETSc.Mat().createAIJ([200, 200], nnz=3)\n"
     "for i in range(*A.getOwnershipRange()):\n"
     "    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0\n"
     "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
+)
+APP = (
+    "for n in range(4):\n"
+    "    ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType('pgmres')\n"
+    "    ksp.setTolerances(rtol=0, max_it=20); x.set(0); ksp.solve(b, x)\n"
+)
+SLOW_IN_PYTHON = """
+import time
+
+class Shell:
+    def apply(self, pc, x, y):
+        x.copy(y)
+        if PETSc.COMM_WORLD.rank == 1: time.sleep(2e-3)
+
+ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType("gmres")
+ksp.pc.setType("python"); ksp.pc.setPythonContext(Shell())
+ksp.setTolerances(rtol=0, atol=0, max_it=40); ksp.solve(b, x)
+"""
+BREAKING = (
     "def breaks(ksp, iteration, norm): 1 // (11 - iteration)\n"
     "for n in range(2):\n"
     "    for prefix in ('good_', 'broken_'):\n"
@@ -107,7 +124,11 @@ def recorded(
 ) -> tuple[Path, dict[str, list[Run]]]:
     """Return a folder, and the runs of programs that were recorded in it from one script."""
     folder = tmp_path_factory.mktemp("recorded")
-    scripts = {"breaking": BREAKING, "own": OWN, "late": LATE, "files": FILES}
+    petsc = shared_petsc()
+    slow = compiled(folder, "preconditioner", petsc, f"-Wl,-rpath,{petsc.parent}")
+    solving = {"breaking": BREAKING, "app": APP, "slow": SLOW_IN_PYTHON}
+    scripts = {name: SOLVES + text for name, text in solving.items()}
+    scripts |= {"own": OWN, "late": LATE, "files": FILES}
     for name, text in scripts.items():
         (folder / f"{name}.py").write_text(text)
     nth = ("--iterate-at", "MPI_Allreduce:2")
@@ -121,6 +142,11 @@ def recorded(
             f"every {n}": Program(command=(sys.executable, "breaking.py"), words=("--every", n))
             for n in "12"
         },
+        "app": Program(
+            command=(sys.executable, "app.py"), words=("--every", "2", "--most", "2"), ranks=2
+        ),
+        "slow in C": Program(command=(slow,), ranks=2),
+        "slow in Python": Program(command=(sys.executable, "slow.py"), ranks=2),
         "own": Program(command=(sys.executable, "own.py")),
         "inner": Program(command=deep, words=("--only", "deep_ksp")),
         "late": Program(command=(sys.executable, "late.py"), ranks=2),
@@ -157,23 +183,8 @@ def test_solves_of_a_petsc_program(solves: Path, ranks: Ranks, tmp_path: Path) -
     assert (inner["prefix"], inner["type"], inner["count"]) == ("deep_ksp_", "cg", 4)
 
 
-def test_a_petsc4py_program(ranks: Ranks, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(
-        "from petsc4py import PETSc\n"
-        "A = PETSc.Mat().createAIJ([200, 200], nnz=3)\n"
-        "for i in range(*A.getOwnershipRange()):\n"
-        "    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0\n"
-        "A.assemble()\n"
-        "x, b = A.createVecs(); b.set(1.0)\n"
-        "for n in range(4):\n"
-        "    ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType('pgmres')\n"
-        "    ksp.setTolerances(rtol=0, max_it=20); x.set(0); ksp.solve(b, x)\n"
-    )
-    words = ("attach", "--out", "runs", "--every", "2", "--most", "2", "--")
-    done = ranks(2, *words, sys.executable, "app.py")
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
+def test_a_petsc4py_program(recorded: tuple[Path, dict[str, list[Run]]]) -> None:
+    (run,) = recorded[1]["app"]
     assert attached(run)["name"] == "app"
     assert (run.header.solver, attached(run)["solves"]) == ("pgmres", 2)
     assert np.unique(run.variable("solve")).tolist() == [0, 2]
@@ -182,39 +193,11 @@ def test_a_petsc4py_program(ranks: Ranks, tmp_path: Path) -> None:
     close_books(run)
 
 
-SLOW_IN_PYTHON = """
-import time
-from petsc4py import PETSc
-
-class Shell:
-    def apply(self, pc, x, y):
-        x.copy(y)
-        if PETSc.COMM_WORLD.rank == 1: time.sleep(2e-3)
-
-A = PETSc.Mat().createAIJ([200, 200], nnz=3)
-for i in range(*A.getOwnershipRange()):
-    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0
-A.assemble()
-x, b = A.createVecs(); b.set(1.0)
-ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType("gmres")
-ksp.pc.setType("python"); ksp.pc.setPythonContext(Shell())
-ksp.setTolerances(rtol=0, atol=0, max_it=40); ksp.solve(b, x)
-"""
-
-
 @pytest.mark.parametrize("language", ["C", "Python"])
 def test_the_work_of_a_solve_is_known_by_petsc_event(
-    language: str, ranks: Ranks, tmp_path: Path
+    language: str, recorded: tuple[Path, dict[str, list[Run]]]
 ) -> None:
-    petsc = shared_petsc()
-    (tmp_path / "slow.py").write_text(SLOW_IN_PYTHON)
-    program: tuple[str | Path, ...] = (sys.executable, "slow.py")
-    if language == "C":
-        program = (compiled(tmp_path, "preconditioner", petsc, f"-Wl,-rpath,{petsc.parent}"),)
-    done = ranks(2, "attach", "--out", "runs", "--", *program)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
+    (run,) = recorded[1][f"slow in {language}"]
     assert run.activities == ["MatMult", "PCApply", "VecMAXPY", "orthogonalisation", "other"]
     spent = run.variable("activity_duration").astype(np.float64)
     np.testing.assert_allclose(spent.sum(axis=2), run.phase("local"), atol=1e-6)

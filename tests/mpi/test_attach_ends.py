@@ -1,7 +1,5 @@
 """Programs that end badly, or whose marks do not agree, under `hindmost attach`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

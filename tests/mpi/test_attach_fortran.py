@@ -1,7 +1,5 @@
 """Programs in Fortran under `hindmost attach`, by each of MPI's three bindings."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import Counter

@@ -1,7 +1,5 @@
 """Programs with the recorder linked into them, where nothing can be loaded before MPI."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

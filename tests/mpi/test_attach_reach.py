@@ -1,7 +1,5 @@
 """Programs that the recorder reaches in part, past others, or not at all."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

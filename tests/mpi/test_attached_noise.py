@@ -1,7 +1,5 @@
 """Noise that is injected into attached programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A program that knows nothing of hindmost, from its solves to the sentences about it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Loops that are found while the program runs: what is kept of more calls than the budget holds."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from threading import Thread

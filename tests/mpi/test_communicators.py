@@ -1,7 +1,5 @@
 """Messages in every kind of communicator, and calls behind an error that was left by longjmp."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.mpi.test_contexts import recorded

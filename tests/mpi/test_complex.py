@@ -1,7 +1,5 @@
 """A PETSc that is configured with complex numbers, where there is one beside the real one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several processes that convert a program together write the files that one alone writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

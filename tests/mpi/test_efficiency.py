@@ -1,7 +1,5 @@
 """The efficiencies of solves on real ranks: identities, and no run faster than the ideal one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +25,7 @@ ROUNDING_S = 1e-6
 def commands(folder: Path) -> Commands:
     """Return the solves by all solvers here, for a folder."""
     words = [word for solver in SOLVERS for word in ("--solver", solver)]
-    size = ("--unknowns", "4000", "--iterations", "90")
+    size = ("--unknowns", "4000", "--iterations", "90", "--warmup", "0")
     return {"runs": ("run", "laplacian-1d", *size, *words, "--out", folder)}
 
 

@@ -1,7 +1,5 @@
 """One rank's failure ends the run everywhere, with one message."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Noise that is injected into solves: what is stored of it, and where it is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,5 @@
 """Loops of programs that nobody marked: found in their code from the contexts of MPI calls."""
 
-from __future__ import annotations
-
-import re
 import shutil
 import subprocess
 import sys
@@ -230,25 +227,6 @@ def test_ranks_agree_and_a_person_may_choose_another_loop(
     close_books(run)
     assert main(["show", str(tmp_path / "runs")]) == 0
     assert "loop solve (loops.c:" in capsys.readouterr().out
-
-
-def test_the_extra_work_of_a_rank_is_found_in_the_code(
-    programs: Path,
-    ranks: Ranks,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    words = ("attach", "--out", "runs", "--iterate-at", "auto", "--")
-    done = ranks(2, *words, programs / "-O2", "slow", "100")
-    assert done.returncode == 0, done.stderr
-    # Of a busy machine there is more to say, for which places in the code would be left out.
-    monkeypatch.setattr("hindmost.analysis.verbs.show.MAX_LINES", 40)
-    assert main(["show", str(tmp_path / "runs")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "Rank 1 is the straggler" in said
-    ends = [rf"{call} in \w+ \(loops\.c:\d+\)" for call in ("exchange", "sum")]
-    assert re.search(f"of its extra work lies between {' and '.join(ends)}", said)
 
 
 def test_without_a_loop_all_is_one_iteration_and_records_are_kept(

@@ -1,7 +1,5 @@
 """A run of hindmost.record knows where in the program its calls were made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

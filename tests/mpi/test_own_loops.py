@@ -1,7 +1,5 @@
 """Loops of one's own: MPI time counts by what the call is, however the loop is written."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -18,7 +16,7 @@ from hindmost.models.noise.maxplus import fit_both
 
 pytestmark = pytest.mark.mpi
 
-ITERATIONS = 7
+ITERATIONS = 5
 WORK_S = 25e-3
 """Of rank 1: long beside what a busy machine may do to either rank. Rank 0 has nothing to do."""
 

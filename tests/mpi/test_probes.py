@@ -27,8 +27,11 @@ def messages(stderr: str) -> list[str]:
 SHORT = """
 import sys
 from hindmost.cli import main
-from hindmost.harness.probes import grind
-grind.CELL_STEPS, grind.QUICK_CELLS = 15_000, (1400, 3000)
+from hindmost.harness.probes import grind, network, noise
+from hindmost.harness.probes.section import Effort
+grind.CELL_STEPS, grind.QUICK_CELLS = 3_000, (1400, 3000)
+network.QUICK = Effort(cap_s=0.05, blocks=5, batch_s=1e-5)
+noise.QUICK = noise.NoiseEffort(detours_s=0.05, fwq_s=0.05, quantum_s=2e-4)
 sys.exit(main(["probe", "all", "--quick", "--out", "machine.json"]))
 """
 
@@ -149,7 +152,7 @@ import json, time
 from hindmost.harness import mpi
 from hindmost.harness.probes import network
 from hindmost.harness.turns import among
-from hindmost.harness.probes.sampling import Effort
+from hindmost.harness.probes.section import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up
 effort = Effort(cap_s=0.0, blocks=3, batch_s=1e-6)

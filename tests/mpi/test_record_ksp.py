@@ -1,7 +1,5 @@
 """Solves and loops recorded by one line in a program: kept, or left on all ranks."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

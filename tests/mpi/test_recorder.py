@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Ranks, starter
+from tests.conftest import BIN, Ranks, starter
 from tests.mpi.test_recording import assert_books_close
+from tests.programs.attaching import compiled
 
 import hindmost
+from hindmost.harness.recorder.build import recorder_library
 
 pytestmark = pytest.mark.mpi
 
@@ -32,7 +35,7 @@ PETSc = parallel.PETSc
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)
 counted = {}
 for name in SOLVERS.names:
-    solver = solve.RecordedSolver(SOLVERS[name], system, iterations=130, preconditioner="jacobi",
+    solver = solve.RecordedSolver(SOLVERS[name], system, iterations=45, preconditioner="jacobi",
                                   parallel=parallel)
     bodies = solver.record()[0].bodies
     norms = bodies.residual_norm[np.isfinite(bodies.residual_norm)]
@@ -67,7 +70,7 @@ def solves(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, An
 
 def test_running_iteration_is_petscs_own(solves: tuple[Path, dict[str, Any]]) -> None:
     for name, (iteration, petscs, norm, petscs_norm) in solves[1]["counted"].items():
-        assert iteration == petscs == 130, name
+        assert iteration == petscs == 45, name
         assert norm == pytest.approx(petscs_norm), name
 
 
@@ -85,6 +88,20 @@ def test_a_clock_that_is_wrong_is_found_and_put_right(
     starts = run.starts
     assert (starts[1:].min(axis=1) > starts[:-1].max(axis=1) - 2 * uncertainty[1]).all()
     assert_books_close(run)
+
+
+def test_clocks_agree_over_several_steps(tmp_path: Path) -> None:
+    """Of seven ranks the farthest is three steps from rank 0, and each has another clock."""
+    program = compiled(tmp_path, "clocks", "-ldl")
+    words: list[str | Path] = [BIN / "mpiexec", "-n", "7", program, recorder_library()]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    found = [tuple(int(word) for word in line.split()) for line in done.stdout.splitlines()]
+    assert len(found) == 7
+    for error, off_ns, uncertainty_ns in found:
+        assert not error
+        assert abs(off_ns) <= uncertainty_ns
+    assert (0, 0, 0) in found
+    assert [uncertainty_ns for _, _, uncertainty_ns in found].count(0) == 1
 
 
 def test_lost_records_make_a_run_incomplete(solves: tuple[Path, dict[str, Any]]) -> None:

@@ -1,7 +1,5 @@
 """Solves under a real mpiexec, recorded and read back."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path
@@ -29,21 +27,31 @@ FILL, REGULAR, DRAIN, REPLACEMENT = (
     BodyKind.REPLACEMENT,
 )
 RESTARTED = {
-    # K = 500, restart 30: 17 cycles, as the paper counts 5334 iterates of PGMRES for K = 5000.
-    "gmres": {REGULAR: 500},
-    "pgmres": {FILL: 34, REGULAR: 483, DRAIN: 17},
+    # K = 110, restart 30: 4 cycles, as the paper counts 5334 iterates of PGMRES for K = 5000.
+    "gmres": {REGULAR: 110},
+    "pgmres": {FILL: 8, REGULAR: 106, DRAIN: 4},
 }
-UNRESTARTED = {
-    # K = 220: PETSc replaces the residual of PIPEBCGS in iterations 101 and 201.
-    "cg": {REGULAR: 220},
-    "pipecg": {FILL: 1, REGULAR: 219, DRAIN: 1},
-    "bcgs": {REGULAR: 220},
-    "pipebcgs": {REGULAR: 218, REPLACEMENT: 2},
-    "groppcg": {REGULAR: 220},
-    "cr": {REGULAR: 220},
-    "pipecr": {FILL: 1, REGULAR: 219, DRAIN: 1},
-    "richardson": {REGULAR: 220},
-}
+ITERATIONS = {1: 220, 2: 110}
+"""Of solves without restarts, by the number of ranks."""
+REPLACED = {1: [100, 200], 2: [100]}
+"""Iterations in which PETSc replaces the residual of PIPEBCGS."""
+
+
+def unrestarted(count: int) -> dict[str, dict[BodyKind, int]]:
+    """Return the bodies of each solver without restarts on a number of ranks."""
+    k, replaced = ITERATIONS[count], len(REPLACED[count])
+    return {
+        "cg": {REGULAR: k},
+        "pipecg": {FILL: 1, REGULAR: k - 1, DRAIN: 1},
+        "bcgs": {REGULAR: k},
+        "pipebcgs": {REGULAR: k - replaced, REPLACEMENT: replaced},
+        "groppcg": {REGULAR: k},
+        "cr": {REGULAR: k},
+        "pipecr": {FILL: 1, REGULAR: k - 1, DRAIN: 1},
+        "richardson": {REGULAR: k},
+    }
+
+
 PIPELINED = {"pgmres", "pipecg", "pipebcgs", "groppcg", "pipecr"}
 
 
@@ -108,18 +116,25 @@ def assert_events_fit(run: Run) -> None:
     assert np.mean(agree) > 0.98, (found[3], wanted)
 
 
-OF_PAPER = ("--unknowns", "600", "--iterations", "500", "--solver", "gmres", "--solver", "pgmres")
-LONG = (
-    "--unknowns", "5000", "--iterations", "220", "--warmup", "0",
-    *(word for solver in UNRESTARTED for word in ("--solver", solver)),
+OF_PAPER = (
+    "--unknowns", "600", "--iterations", "110", "--solver", "gmres", "--solver", "pgmres",
+    "--warmup", "0",
 )  # fmt: skip
+
+
+def long(count: int) -> tuple[str, ...]:
+    """Return the words that solve without restarts on a number of ranks."""
+    words = ("--unknowns", "5000", "--iterations", str(ITERATIONS[count]), "--warmup", "0")
+    return (*words, *(word for solver in unrestarted(count) for word in ("--solver", solver)))
+
+
 SHORT = (
     "laplacian-1d", "--unknowns", "200", "--iterations", "45", "--solver", "gmres",
-    "--solver", "pgmres",
+    "--solver", "pgmres", "--warmup", "0",
 )  # fmt: skip
 SHUFFLED = (
     "diagonal", "--unknowns", "50", "--iterations", "40", "--solver", "gmres",
-    "--solver", "pgmres", "--repeats", "3", "--seed", "3",
+    "--solver", "pgmres", "--repeats", "3", "--seed", "3", "--warmup", "0",
 )  # fmt: skip
 OPTIONS = {
     "another restart length": ["-ksp_gmres_restart", "7"],
@@ -134,21 +149,21 @@ OPTIONS = {
 }
 ONCE_A_PROCESS = "no split reductions"
 """PETSc looks at this option when it first splits a reduction."""
-WITH_OPTIONS = ("gmres", "pgmres", "fgmres")
+WITH_OPTIONS, WITH_OPTIONS_K = ("gmres", "pgmres", "fgmres"), 40
 
 
 def with_options(name: str, folder: Path) -> list[str | Path]:
     """Return the command that solves with PETSc options."""
     solvers = (word for solver in WITH_OPTIONS for word in ("--solver", solver))
-    size = ("--unknowns", "4000", "--iterations", "100")
+    size = ("--unknowns", "4000", "--iterations", str(WITH_OPTIONS_K), "--warmup", "0")
     return ["run", "laplacian-1d", *size, *solvers, "--out", folder, "--", *OPTIONS[name]]
 
 
 def commands(folder: Path) -> Commands:
     """Return the solves on two ranks, for a folder."""
     asked = {
-        "long": ["run", "laplacian-1d", *LONG],
-        "paper": ["run", "laplacian-1d", *OF_PAPER, "--warmup", "0"],
+        "long": ["run", "laplacian-1d", *long(2)],
+        "paper": ["run", "laplacian-1d", *OF_PAPER],
         "shuffled": ["run", *SHUFFLED],
     }
     return {
@@ -163,7 +178,7 @@ def done_on(
 ) -> dict[int, dict[str, Done]]:
     """Return what became of all commands here, by the number of ranks: one launch for each."""
     asked: dict[int, dict[str, tuple[str, ...]]] = {
-        1: {"short": SHORT, "long": ("diagonal", *LONG)},
+        1: {"short": SHORT, "long": ("diagonal", *long(1))},
         4: {"short": SHORT},
     }
     found = {2: launched[1]}
@@ -187,7 +202,7 @@ def test_counts_of_the_paper(paper: dict[str, Run]) -> None:
     for solver, run in paper.items():
         counted = np.bincount(run.kind, minlength=len(BodyKind))
         assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == RESTARTED[solver]
-        assert run.restarts == 16
+        assert run.restarts == 3
         assert run.position.max() == (29 if solver == "gmres" else 31)
         assert_books_close(run)
         assert run.header.complete
@@ -208,10 +223,11 @@ def test_counts_of_solvers_without_restarts(
     done_on: dict[int, dict[str, Done]], count: int
 ) -> None:
     runs = runs_of(done_on[count]["long"])
-    assert runs.keys() == UNRESTARTED.keys()
+    expected = unrestarted(count)
+    assert runs.keys() == expected.keys()
     for solver, run in runs.items():
         counted = np.bincount(run.kind, minlength=len(BodyKind))
-        assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == UNRESTARTED[solver]
+        assert {kind: counted[kind] for kind in BodyKind if counted[kind]} == expected[solver]
         assert (run.restarts, run.header.restart) == (0, 0)
         assert_books_close(run)
         if count > 1:
@@ -219,7 +235,7 @@ def test_counts_of_solvers_without_restarts(
             assert (run.phase("wait").sum(axis=0) > 0).all()  # one may be below the clock's step
             assert (run.phase("post").sum() > 0) == (solver in PIPELINED)
     replaced = np.flatnonzero(runs["pipebcgs"].kind == REPLACEMENT)
-    assert replaced.tolist() == [100, 200]
+    assert replaced.tolist() == REPLACED[count]
     # Six more products make a body longer, whatever the machine does meanwhile.
     durations = np.median(runs["pipebcgs"].durations, axis=1)
     assert np.median(durations[replaced]) > np.median(durations)
@@ -272,7 +288,7 @@ def test_petsc_options_are_segmented_right_or_kept_as_generic(
         assert ending is not None
         assert ending.as_asked
         assert_books_close(run)
-        assert np.count_nonzero(run.kind != BodyKind.FILL) == 100
+        assert np.count_nonzero(run.kind != BodyKind.FILL) == WITH_OPTIONS_K
         if solver in unknown:
             assert ending.generic.startswith(GENERIC[solver, name])
             assert (run.restarts, run.header.restart) == (0, 0)
@@ -280,7 +296,7 @@ def test_petsc_options_are_segmented_right_or_kept_as_generic(
         assert ending.generic == ""
         restart = 7 if "restart" in name else 30
         assert run.header.restart == restart
-        assert run.restarts == -(-100 // restart) - 1
+        assert run.restarts == -(-WITH_OPTIONS_K // restart) - 1
         for key in (word[1:] for word in options if word.startswith("-")):
             assert key in run.header.petsc_options
 

@@ -1,7 +1,5 @@
 """``hindmost run --keep`` and k-means on real ranks, held against one process."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from benchmarks.synthetic.populations import draw_population
 from tests.conftest import starter
 from tests.mpi.commands import Commands
 from tests.mpi.conftest import Launched
+from tests.mpi.test_run_adaptive import LIVELY
 
 import hindmost
 from hindmost.analysis.fits.study import FitOptions, fit_run
@@ -251,17 +250,25 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     assert "by slow transfers of halos that were sent in time" in text
 
 
-SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "4", "--cycles", "205")
+CYCLES, INTERVALS = 25, 20
+FEWER_INTERVALS = f"""
+from unittest.mock import patch
+from hindmost.harness.reduction import decide
+patch.object(decide, "INTERVALS", {INTERVALS}).start()
+"""
+HOOKS = dict.fromkeys(("all", "some"), FEWER_INTERVALS)
+SMALL = ("--deck", "lively.toml", "--cycles", str(CYCLES))
 
 
 SHARE = (
     "laplacian-1d", "--unknowns", "4000", "--solver", "gmres", "--iterations", "40",
-    "--keep", "50%",
+    "--warmup", "0", "--keep", "50%",
 )  # fmt: skip
 
 
 def commands(folder: Path) -> Commands:
     """Return runs of which some keep a share of the ranks, for a folder."""
+    (folder / "lively.toml").write_text(LIVELY.to_toml())
     asked = {
         "share": SHARE,
         "all": ("adaptive", *SMALL, "--blocks"),
@@ -296,13 +303,13 @@ def test_kept_ranks_of_an_adaptive_run_count_as_in_a_whole_one(
 ) -> None:
     whole, some = both
     kept = some.kept_ranks
-    assert (some.columns, some.header.ranks, some.bodies) == (1, 2, 205)
+    assert (some.columns, some.header.ranks, some.bodies) == (1, 2, CYCLES)
     assert kept[0] == 0  # which predicts
     assert whole.variable("epoch")[-1] > 0  # the mesh has changed
     account = some.header.spec["reduction"]
     assert account["reasons"]["always"] == [0]
     for name in COUNTED:
-        assert some.variable(name).shape == (205, 1)
+        assert some.variable(name).shape == (CYCLES, 1)
         np.testing.assert_array_equal(some.variable(name), whole.variable(name)[:, kept])
     for name in ("epoch", "block_place", "block_load", "block_owner", "block_edge_bytes"):
         np.testing.assert_array_equal(some.variable(name), whole.variable(name))
@@ -320,11 +327,11 @@ def test_what_all_ranks_counted_is_kept_as_sums_and_extremes(both: tuple[Run, Ru
     whole, some = both
     kept = some.kept_ranks
     edges = np.concatenate([[0], np.cumsum(some.variable("interval_bodies"))])
-    assert (edges.size, edges[-1]) == (201, 205)
+    assert (edges.size, edges[-1]) == (INTERVALS + 1, CYCLES)
     names = some.texts("count")
     assert names == list(COUNTS)
     profile = some.variable("profile_count")
-    assert profile.shape == (200, 2, len(COUNTS))
+    assert profile.shape == (INTERVALS, 2, len(COUNTS))
     for name in COUNTED:
         counts, at = whole.variable(name), names.index(name)
         np.testing.assert_array_equal(total_of(some, name), counts.sum(axis=1))
@@ -383,5 +390,6 @@ def test_one_rank_that_is_kept_is_the_one_that_predicts(
     run = hindmost.open(file)
     run.verify()
     assert run.kept_ranks.tolist() == [0]
-    assert main(["run", "adaptive", *SMALL, "--out", str(folder / "none"), "--keep", "2"]) == 2
+    words = ["run", "adaptive", "--deck", "timing-a", "--cycles", "3", "--keep", "2"]
+    assert main([*words, "--out", str(folder / "none")]) == 2
     assert "a share above 0 and up to 1" in capsys.readouterr().err

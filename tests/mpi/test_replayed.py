@@ -1,7 +1,5 @@
 """Loops whose ranks wait for each other in many ways are recorded, and replayed as they were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

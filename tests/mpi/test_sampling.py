@@ -1,7 +1,5 @@
 """Samples of real programs: which function has more work, threads, and calls that are not cut."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from contextlib import suppress

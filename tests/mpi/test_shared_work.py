@@ -1,7 +1,5 @@
 """Ranks that share the work of a command of the analysis."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

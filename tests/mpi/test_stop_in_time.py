@@ -25,7 +25,7 @@ from hindmost.harness.attach.watch import LoopWatcher
 from hindmost.harness.batch_job import END_VARIABLE, JOB_VARIABLES
 from hindmost.harness.recorder.build import recorder_library
 from hindmost.harness.runfile.time_left import time_use_of
-from hindmost.models.ahead.checkpoints_seen import MIN_BYTES
+from hindmost.models.ahead.checkpoints import MIN_BYTES
 
 pytestmark = pytest.mark.mpi
 

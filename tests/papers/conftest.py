@@ -1,7 +1,5 @@
 """What the tests of ``make papers`` share: figures as numbers, JSON of a verb, runs on 2 ranks."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Shan: the figures on changes in the nightly times of Albany."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every figure and table of the papers is held to a value by a test of this folder."""
 
-from __future__ import annotations
-
 from tests.papers import test_adaptive, test_albany, test_krylov, test_lee, test_segments
 from tests.papers.conftest import holds
 

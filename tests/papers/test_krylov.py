@@ -1,7 +1,5 @@
 """Morgan, Sanan, Knepley, Mills: figures and tables on noise and pipelined Krylov methods."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

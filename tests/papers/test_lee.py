@@ -1,7 +1,5 @@
 """Lee: the figures and tables of scalable performance analysis."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ilyas, Calotoiu, Wolf: figures and tables on segmented performance models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

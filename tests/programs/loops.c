@@ -20,7 +20,7 @@ APART void sum(void) {
 
 APART void solve(int iterations) {
   for (int i = 0; i < iterations; i++) {
-    work(2000);
+    work(10000);
     sum();
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -136,17 +136,6 @@ APART void inlined(int count) {
   }
 }
 
-static void slow(int count) {
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  for (int step = 0; step < count; step++) {
-    work(20000);
-    exchange();
-    work(rank == 1 ? 60000 : 20000);
-    sum();
-  }
-}
-
 /* Steps over eight fields, each exchanged for itself. */
 static void fields(int count) {
   for (int step = 0; step < count; step++) {
@@ -235,7 +224,7 @@ int main(int count, char **words) {
     const char *name;
     void (*run)(int);
   } shapes[] = {{"conditional", conditional}, {"chunks", chunks}, {"solves", solves}, {"few", few},
-                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}, {"slow", slow},
+                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases},
                 {"unrolled", unrolled}, {"inlined", inlined}, {"stages", stages}, {"fields", fields},
                 {"messages", messages}, {"benchmarks", benchmarks}, {"repeats", repeats},
                 {"implicit", implicit}, {"points", points}, {"script", script}, {"polls", polls}};

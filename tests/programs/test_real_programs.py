@@ -4,8 +4,6 @@ Their sources and binaries come from packages of the distribution, and on the so
 PETSc's source distribution; a program that is not installed is skipped.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

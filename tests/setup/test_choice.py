@@ -1,7 +1,5 @@
 """Set-up's choice of a stack: pure decisions, on machines that are only pretended."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

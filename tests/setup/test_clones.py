@@ -1,7 +1,5 @@
 """The source stack's wheels in a second environment, when the first is gone."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``pip install .`` alone: what reads and models run files, without MPI, PETSc or a compiler."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What `make test-oldest` installs is what pyproject.toml allows at least."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

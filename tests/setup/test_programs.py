@@ -1,7 +1,5 @@
 """Programs that tests record, and the compiler for those in Fortran."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import ModuleType, SimpleNamespace

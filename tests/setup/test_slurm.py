@@ -1,7 +1,5 @@
 """Set-up's Slurm for tests: installed where that may be done, else one line says how to get it."""
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 from typing import Any

@@ -97,11 +97,6 @@ def badge_html(badge: str) -> Markup:
     return rendered(SECTIONS, "badge", badge, MEANINGS[badge])
 
 
-def link_html(name: SeriesName, text: str) -> Markup:
-    """Return a link that selects a series on the page."""
-    return rendered(SECTIONS, "link", address_of(name), text)
-
-
 SECONDS_A_MINUTE = 60.0
 UNKNOWN_COMMITS = "unknown commits"
 SIGNS = {FAIL: "┃", WARN: "┇", OPEN: "╏", "known": "┆", PASS: "│"}

@@ -22,11 +22,11 @@ from hindmost.analysis.history.page.data import (
     BADGES,
     HINT,
     SECTIONS,
+    address_of,
     badge_html,
     change_badge,
     factor_words,
     history_data,
-    link_html,
     packed,
     series_badge,
 )
@@ -173,7 +173,7 @@ def change_rows(
     """
     judged, change = finding.judged, finding.change
     name = judged.series.name
-    timer = link_html(name, timer_name(name.timer))
+    timer = rendered(SECTIONS, "link", address_of(name), timer_name(name.timer))
     case = " ".join(filter(None, name.place))
     label = rendered(SECTIONS, "timer", timer, len(within), case)
     explained = [] if within else [state_words(finding)]

@@ -90,8 +90,8 @@ from hindmost.analysis.readers.format import (
     HistoryFormat,
     Session,
     StandardError,
+    Value,
     error_of_median,
-    summarise,
 )
 from hindmost.analysis.readers.history import NOT_KNOWN, Circumstances
 from hindmost.analysis.readers.provenance import commits_in, dated, seconds_since_1970
@@ -112,26 +112,12 @@ from hindmost.errors import DataError
 from hindmost.parsing import LARGEST
 
 UNREADABLE = "benchmarks that cannot be read"
-Measured = dict[str, tuple[list[Any], str]]
-"""Repetitions and unit by timer."""
 
 
 def has(*patterns: bytes) -> Callable[[Path, bytes], bool]:
     """Return what recognises files whose beginning has all of some patterns."""
     found = [re.compile(pattern) for pattern in patterns]
     return lambda path, head: all(each.search(head) for each in found)
-
-
-def repeated(session: Session, case: str, measured: Measured, **more: Any) -> CaseResult:
-    """Return the results of a case whose timers have repetitions."""
-    found = {timer: summarise(values) for timer, (values, _) in measured.items()}
-    return session.result(
-        case,
-        {timer: value for timer, (value, _) in found.items()},
-        units={timer: unit for timer, (_, unit) in measured.items()},
-        errors={timer: error for timer, (_, error) in found.items() if error is not None},
-        **more,
-    )
 
 
 # Google Benchmark.
@@ -183,14 +169,14 @@ def read_google(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[H
             why = bad[0].get("error_message") or bad[0].get("skip_message") or "failed"
             yield session.failed(case, str(why))
         elif single := kinds.get(""):
-            timers = units_of(single[0]).items()
-            yield repeated(
-                session,
-                case,
-                {timer: ([each.get(timer) for each in single], unit) for timer, unit in timers},
-            )
+            values = [
+                Value(timer=timer, values=[each.get(timer) for each in single], unit=unit)
+                for timer, unit in units_of(single[0]).items()
+            ]
+            yield session.measured(case, values)
         elif "mean" in kinds:
-            yield session.result(case, **of_mean(kinds["mean"][-1], kinds.get("stddev", [{}])[-1]))
+            deviation = kinds.get("stddev", [{}])[-1]
+            yield session.measured(case, of_mean(kinds["mean"][-1], deviation))
         else:
             remarks.add(
                 "benchmarks with neither repetitions nor their mean",
@@ -198,15 +184,14 @@ def read_google(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[H
             )
 
 
-def of_mean(mean: JsonObject, deviation: JsonObject) -> dict[str, Any]:
-    """Return means, their units, and standard errors if there are standard deviations."""
-    count, units = mean.get("repetitions"), units_of(mean)
-    errors = {}
-    if isinstance(count, int) and 1 < count < LARGEST:
-        known = [timer for timer in units if type(deviation.get(timer)) is float]
-        for timer in known:
-            errors[timer] = StandardError(deviation[timer] / math.sqrt(count), count - 1.0)
-    return {"values": {timer: mean[timer] for timer in units}, "units": units, "errors": errors}
+def of_mean(mean: JsonObject, deviations: JsonObject) -> Iterator[Value]:
+    """Yield means, with standard errors if there are standard deviations."""
+    count = mean.get("repetitions")
+    for timer, unit in units_of(mean).items():
+        deviation, error = deviations.get(timer), None
+        if isinstance(count, int) and 1 < count < LARGEST and type(deviation) is float:
+            error = StandardError(deviation / math.sqrt(count), count - 1.0)
+        yield Value(timer=timer, values=[mean[timer]], unit=unit, error=error)
 
 
 GOOGLE_BENCHMARK = HistoryFormat(
@@ -272,7 +257,8 @@ def read_pytest(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[H
             stats = entry.get("stats")
             if stats:
                 value, spread = of_rounds(expect(stats, dict, f"{where} stats"))
-                yield session.result(name, {"time": value}, errors={"time": spread})
+                time = Value(timer="time", values=[value], unit="s", error=spread)
+                yield session.measured(name, [time])
             else:
                 yield session.failed(name, "no statistics")
 
@@ -291,17 +277,17 @@ METRICS = {"time_wall_clock": "time", "memory_peak_resident": "memory"}
 """Timer by the metric of version 2."""
 
 
-def of_command(entry: JsonObject, where: str) -> tuple[Measured, list[Any]]:
+def of_command(entry: JsonObject, where: str) -> tuple[list[Value], list[Any]]:
     """Return the values of all runs of a command, and their exit statuses."""
     if "measurements" not in entry:
         # Without the single times there is still their median.
         times = entry.get("times") or [entry.get("median", entry.get("mean"))]
-        measured: Measured = {"time": (expect(times, list, f"{where} times"), "s")}
+        given = [Value(timer="time", values=expect(times, list, f"{where} times"), unit="s")]
         memory, codes = entry.get("memory_usage_byte"), entry.get("exit_codes")
         if isinstance(memory, list) and memory:
-            measured["memory"] = (memory, "bytes")
-        return measured, codes if isinstance(codes, list) else []
-    measured, statuses = {}, []
+            given.append(Value(timer="memory", values=memory, unit="bytes"))
+        return given, codes if isinstance(codes, list) else []
+    measured, statuses = dict[str, tuple[list[Any], str]](), []
     for run, place in entries_of(entry, "measurements", where):
         expect(run, dict, place)
         statuses.append(run.get("exit_code", 0))
@@ -310,7 +296,7 @@ def of_command(entry: JsonObject, where: str) -> tuple[Measured, list[Any]]:
                 unit = str(quantity.get("unit", ""))
                 values, _ = measured.setdefault(timer, ([], "bytes" if unit == "byte" else unit))
                 values.append(quantity.get("value"))
-    return measured, statuses
+    return [Value(timer=t, values=v, unit=unit) for t, (v, unit) in measured.items()], statuses
 
 
 def read_hyperfine(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
@@ -334,7 +320,7 @@ def read_hyperfine(path: Path, folder_machine: str, remarks: Remarks) -> Iterato
                 ended = "was killed" if bad[0] is None else f"ended with status {bad[0]}"
                 yield session.failed(case, ended)
             else:
-                yield repeated(session, case, measured)
+                yield session.measured(case, measured)
 
 
 HYPERFINE = HistoryFormat(
@@ -376,12 +362,8 @@ def of_page(
             unit = ("time", plain) if plain.lower() in IN_SECONDS else ("value", written)
             cases.setdefault((name, *unit), []).append(bench.get("value"))
     for (case, timer, unit_name), values in cases.items():
-        yield repeated(
-            session,
-            case if suite == DEFAULT_SUITE else f"{suite}: {case}",
-            {timer: (values, unit_name)},
-            smaller_is_better={} if direction is None else {timer: direction},
-        )
+        value = Value(timer=timer, values=values, unit=unit_name, smaller_is_better=direction)
+        yield session.measured(case if suite == DEFAULT_SUITE else f"{suite}: {case}", [value])
 
 
 def read_page(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
@@ -515,8 +497,8 @@ def _benchmark(
                 f"{session.file}: {case}, {timer} is NaN, which is not a finite number: skipped.",
             )
         else:
-            error = _spread(columns, at)
-            yield session.result(case, {timer: value}, units={timer: unit}, errors={timer: error})
+            measured = Value(timer=timer, values=[value], unit=unit, error=_spread(columns, at))
+            yield session.measured(case, [measured])
 
 
 def _read_asv(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:

@@ -52,7 +52,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -116,23 +116,25 @@ NO_VALUE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ExperimentColumns:
-    """The column of every role; None if there is none."""
+class _Columns:
+    """Which columns are what."""
 
-    parameters: list[tuple[int, str]]
+    roles: Mapping[str, int]
     metrics: list[tuple[int, str, str]]
     """Column, name and unit, if every metric has its column."""
-    values: list[int]
-    kernel: int | None
-    metric: int | None
-    unit: int | None
-    labels: list[tuple[int, str]]
+    commits: Mapping[str, int] = field(default_factory=dict)
+    parameters: list[tuple[int, str]] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    labels: list[tuple[int, str]] = field(default_factory=list)
     """Columns that separate kernels."""
 
+    def get(self, role: str, fields: list[str]) -> str:
+        """Return the field of a role; empty if no column has it."""
+        at = self.roles.get(role)
+        return "" if at is None else fields[at]
 
-def _experiment_columns(
-    table: TextTable, asked: Sequence[str], remarks: Remarks
-) -> _ExperimentColumns:
+
+def _experiment_columns(table: TextTable, asked: Sequence[str], remarks: Remarks) -> _Columns:
     """Determine the roles of the columns."""
     fields, where = table.header, f"{table.path}, line {table.line}"
     named = [name_and_unit(field) for field in fields]
@@ -191,13 +193,11 @@ def _experiment_columns(
         raise DataError(
             f"{where}: the columns are {', '.join(names) or 'none'}; {SHOULD_BE_EXPERIMENT}."
         )
-    return _ExperimentColumns(
+    return _Columns(
+        roles=single,
         parameters=[(at, names[at]) for at in first],
         metrics=[] if values else [(at, *named[at]) for at in rest],
         values=values,
-        kernel=single.get("kernel"),
-        metric=single.get("metric"),
-        unit=single.get("unit"),
         labels=[(at, names[at]) for at in labels],
     )
 
@@ -229,7 +229,6 @@ def _number(table: TextTable, field: str, where: str, column: str, remedy: str) 
 
 def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> None:
     table = read_text_table(path, SHOULD_BE_EXPERIMENT, into.remarks)
-    header = table.header
     columns = _experiment_columns(table, wanted, into.remarks)
     into.declare([name for _, name in columns.parameters], f"{path}, line {table.line}")
     labels = [
@@ -240,19 +239,13 @@ def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> 
         point = tuple(
             _number(table, fields[at], where, name, NO_PARAMETER) for at, name in columns.parameters
         )
-        kernel = fields[columns.kernel] if columns.kernel is not None else ""
-        kernel = (kernel or ROOT) + "".join(f", {name} = {fields[at]}" for at, name in labels)
-        cells = columns.metrics or [
-            (
-                at,
-                (fields[columns.metric] if columns.metric is not None else "") or DEFAULT,
-                fields[columns.unit] if columns.unit is not None else "",
-            )
-            for at in columns.values
-        ]
+        kernel = columns.get("kernel", fields) or ROOT
+        kernel += "".join(f", {name} = {fields[at]}" for at, name in labels)
+        metric, unit = columns.get("metric", fields) or DEFAULT, columns.get("unit", fields)
+        cells = columns.metrics or [(at, metric, unit) for at in columns.values]
         for at, metric, unit in cells:
-            field, name = fields[at], header[at]
-            values = [_number(table, field, where, name, NO_VALUE)] if field else []
+            text, name = fields[at], table.header[at]
+            values = [_number(table, text, where, name, NO_VALUE)] if text else []
             into.add((kernel, metric), point, values, where, unit)
 
 
@@ -307,22 +300,7 @@ SHOULD_BE_NIGHTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HistoryColumns:
-    """Which columns are what."""
-
-    roles: Mapping[str, int]
-    commits: Mapping[str, int]
-    metrics: list[tuple[int, str, str]]
-    """Column, name and unit."""
-
-    def get(self, role: str, fields: list[str]) -> str:
-        """Return the field of a role; empty if no column has it."""
-        at = self.roles.get(role)
-        return "" if at is None else fields[at]
-
-
-def _night_columns(header: list[str]) -> _HistoryColumns | None:
+def _night_columns(header: list[str]) -> _Columns | None:
     """Determine the roles of the columns; None without a time, or without anything else."""
     named = [name_and_unit(field) for field in header]
     names = [name.lower() for name, _ in named]
@@ -346,12 +324,10 @@ def _night_columns(header: list[str]) -> _HistoryColumns | None:
     ]
     if "time" not in roles or not (metrics or "value" in roles):
         return None
-    return _HistoryColumns(roles=roles, commits=commits, metrics=metrics)
+    return _Columns(roles=roles, commits=commits, metrics=metrics)
 
 
-def _cells(
-    columns: _HistoryColumns, fields: list[str], numeric: set[int]
-) -> list[tuple[str, str, str]]:
+def _cells(columns: _Columns, fields: list[str], numeric: set[int]) -> list[tuple[str, str, str]]:
     """Return metric, unit and text of every value in a row that was measured."""
     if "value" in columns.roles:
         name, unit, text = (columns.get(role, fields) for role in ("metric", "unit", "value"))
@@ -497,14 +473,10 @@ def _read_ranks(path: Path) -> RankColumns:
     )
 
 
-def _recognises_ranks(path: Path, head: bytes) -> bool:
-    return header_and_first_row(head) is not None
-
-
 CSV_RANKS = RankFormat(
     name="csv",
     looks_like="a table with a row for every rank, as rank,host,compute [s],messages",
-    recognises=_recognises_ranks,
+    recognises=lambda path, head: header_and_first_row(head) is not None,
     read=_read_ranks,
 )
 

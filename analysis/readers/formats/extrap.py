@@ -261,13 +261,6 @@ def declared_entries(
                 yield kernel, metric, entry, f"{inside}[{at}]"
 
 
-def _read_current(data: JsonObject, path: Path, into: ExperimentGathering) -> None:
-    for kernel, metric, entry, where in declared_entries(data, path, into):
-        point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
-        values = to_numbers(member(entry, "values", None, where), f"{where} values")
-        into.add((kernel, metric), point, values, where)
-
-
 def _by_id(data: JsonObject, sort: str, path: Path) -> dict[int, JsonObject]:
     """Return the entries of a list of the older form by their ids, in ascending order."""
     found: dict[int, JsonObject] = {}
@@ -346,7 +339,13 @@ def recognises_json(path: Path, head: bytes) -> bool:
 def read_json(path: Path, into: ExperimentGathering) -> None:
     """Read a file of either form."""
     data = read_object(path)
-    (_read_older if "callpaths" in data else _read_current)(data, path, into)
+    if "callpaths" in data:
+        _read_older(data, path, into)
+        return
+    for kernel, metric, entry, where in declared_entries(data, path, into):
+        point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
+        values = to_numbers(member(entry, "values", None, where), f"{where} values")
+        into.add((kernel, metric), point, values, where)
 
 
 EXTRAP_JSON = ExperimentFormat(

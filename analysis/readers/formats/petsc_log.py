@@ -210,6 +210,6 @@ PETSC_LOG_HISTORY = Layout(
     values=_times,
     time=("begun",),
     machine=("machine",),
-).format
+)
 
 FORMATS = (PETSC_LOG, PETSC_LOG_HISTORY, PETSC_LOG_RANKS)

@@ -129,19 +129,16 @@ def read_cube_ranks(path: Path) -> RankColumns:
     columns: dict[str, NDArray[np.float64]] = {}
     units: dict[str, str] = {}
     with _opened(path) as profile:
-        ranks, rank_of = np.unique(_ranks_of_locations(profile), return_inverse=True)
+        groups = profile._anchor_result.system_tree_nodes[0].all_location_groups()
+        rank_in = {each.id: int(group.rank) for group in groups for each in group.all_locations()}
+        # Values come in the order of their locations.
+        in_order = [rank_in[location] for location in sorted(rank_in)]
+        ranks, rank_of = np.unique(in_order, return_inverse=True)
         for kernel, metric, unit, values in _cube_values(profile):
             column = f"{kernel} {metric}"
             columns[column] = columns.get(column, 0.0) + np.bincount(rank_of, values)
             units[column] = unit
     return RankColumns(ranks=ranks.astype(np.int64), values=columns, units=units)
-
-
-def _ranks_of_locations(profile: Any) -> list[int]:
-    """Return the rank of every location, in the order of their values."""
-    groups = profile._anchor_result.system_tree_nodes[0].all_location_groups()
-    found = {location.id: int(group.rank) for group in groups for location in group.all_locations()}
-    return [found[each] for each in sorted(found)]
 
 
 def _read_cube(
@@ -494,14 +491,10 @@ def read_profile(file: Path) -> tuple[str, dict[str, float]]:
     return ("us" if head[2] is None or "TIME" in head[2] else head[2]), values
 
 
-def _recognises_tau(path: Path, head: bytes) -> bool:
-    return NAME.match(path.name) is not None
-
-
 TAU = RankFormat(
     name="tau",
     looks_like="a folder with profile.RANK.0.THREAD (TAU)",
-    recognises=_recognises_tau,
+    recognises=lambda path, head: NAME.match(path.name) is not None,
     read=read_tau,
 )
 

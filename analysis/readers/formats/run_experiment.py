@@ -39,6 +39,8 @@ from hindmost.harness.runfile.provenance import THREAD_VARIABLES
 from hindmost.harness.runfile.reader import BLOCK_BYTES, Run, open_run
 from hindmost.text import choose
 
+NO_ITERATION = "{} contains no iteration, so there is no iteration time."
+
 
 def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.float64]]:
     """Yield the times of the regular bodies of some ranks at a time, shape (iteration, rank).
@@ -48,7 +50,7 @@ def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.f
     regular = run.kind == BodyKind.REGULAR
     rows = np.flatnonzero(regular) if regular.any() else np.arange(run.bodies)
     if not rows.size:
-        raise DataError(f"{run.path} contains no iteration, so there is no iteration time.")
+        raise DataError(NO_ITERATION.format(run.path))
     ranks = run.columns
     width = max(1, BLOCK_BYTES // (8 * run.bodies))
     with run.reading() as file:
@@ -114,22 +116,13 @@ def measure(run: Run, name: str) -> float:
         return METRICS[name](run)
     if name in run.phases:
         if run.reduced:
-            return float(profile_means(run)[:, run.phases.index(name)].max())
+            if not run.bodies:
+                raise DataError(NO_ITERATION.format(run.path))
+            means_s = profiles_of(run).sum(axis=0) / run.bodies
+            return float(means_s[:, run.phases.index(name)].max())
         return _slowest(run, np.mean, run.phases.index(name))
     choices = [*METRICS, *run.phases]
     raise UsageError(f"No metric '{name}' in {run.path}; {choose(choices)}.")
-
-
-def profile_means(run: Run) -> NDArray[np.float64]:
-    """Return the mean time of every phase in a body, of every rank of a reduced run.
-
-    Returns
-    -------
-    float64 array, shape (rank, phase), seconds
-    """
-    if not run.bodies:
-        raise DataError(f"{run.path} contains no iteration, so there is no iteration time.")
-    return np.asarray(profiles_of(run).sum(axis=0) / run.bodies)
 
 
 def kept_only(run: Run, name: str) -> str:

@@ -110,8 +110,9 @@ def perflog(path: Path, remarks: Remarks) -> Iterator[tuple[str, Record]]:
         yield f"{path}, line {at}", named(row)
 
 
-def is_perflog(columns: set[str]) -> bool:
-    """Return whether these are the columns of a performance log."""
+def is_perflog(path: Path, head: bytes) -> bool:
+    """Tell whether the first line has the columns of a performance log."""
+    columns = set(first_line(head).split("|"))
     return {"result", "system"} <= columns and not columns.isdisjoint(NAMES)
 
 
@@ -164,7 +165,7 @@ def named(record: Record) -> Record:
 REFRAME_LOG = Layout(
     name="reframe-perflog",
     looks_like="ReFrame's perflogs/SYSTEM/PARTITION/TEST.log",
-    recognises=lambda path, head: is_perflog(set(first_line(head).split("|"))),
+    recognises=is_perflog,
     records=perflog,
     case=NAMES,
     values=perfvalues,
@@ -173,7 +174,7 @@ REFRAME_LOG = Layout(
     failure=of_reframe,
     parameters=("environment",),
     software={"environment": "environment", "modules": "modules"},
-).format
+)
 
 REFRAME_REPORT = Layout(
     name="reframe-report",
@@ -187,7 +188,7 @@ REFRAME_REPORT = Layout(
     failure=of_reframe,
     parameters=("environment",),
     software={"environment": "environment", "ReFrame": "session/version"},
-).format
+)
 
 
 # TALP.
@@ -236,7 +237,7 @@ TALP = Layout(
     parameters=("ranks",),
     software={"DLB": "dlbVersion"},
     commits={"": "metadata/git_commit"},
-).format
+)
 
 
 # Ramble.
@@ -281,7 +282,7 @@ RAMBLE = Layout(
     failure=lambda each: (
         "" if each.get("RAMBLE_STATUS") == SUCCESS else str(each.get("RAMBLE_STATUS"))
     ),
-).format
+)
 
 
 # Criterion.
@@ -322,7 +323,7 @@ CRITERION = Layout(
     records=messages,
     case=("id",),
     values=of_criterion,
-).format
+)
 
 
 # Go.
@@ -373,7 +374,7 @@ GO = Layout(
     values=of_go,
     parameters=("procs",),
     hardware={"cpu": "cpu"},
-).format
+)
 
 
 # JMH.
@@ -421,7 +422,7 @@ JMH = Layout(
     values=of_jmh,
     parameters=("parameters",),
     software={"JDK": "jdkVersion", "JVM": "vmVersion", "JMH": "jmhVersion"},
-).format
+)
 
 
 # Catch2.
@@ -465,6 +466,6 @@ CATCH2 = Layout(
     case=("case",),
     values=of_catch,
     failure=lambda record: str(record["failed"]),
-).format
+)
 
 FORMATS = (REFRAME_LOG, REFRAME_REPORT, TALP, RAMBLE, CRITERION, GO, JMH, CATCH2)

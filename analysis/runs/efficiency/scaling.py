@@ -16,6 +16,7 @@ from hindmost.analysis.runs.configuration import (
     LOOP,
     apart,
     configuration,
+    grouped,
     injected_noise,
     part_words,
 )
@@ -25,7 +26,6 @@ from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
 from hindmost.analysis.runs.over_ranks import (
     RESULTS,
     RankSeries,
-    grouped,
     series_over_ranks,
     several_ranks,
 )
@@ -525,7 +525,6 @@ def scaling_charts(kernels: Sequence[KernelEfficiencies]) -> list[tuple[Chart, s
         y=Quantity(f"speed-up over {counted(first, 'rank')}"),
         series=tuple(faster),
         y_limits=(0.8 * low, 1.2 * high),
-        marks={},
         x_ticks=tuple(x.tolist()),
         logarithmic=(True, True),
     )

@@ -151,7 +151,6 @@ def histograms(
         series=series,
         y_limits=headroom(max(float(each.y.max()) for each in series), len(series)),
         note=beyond(scaled, edges[-1], unit.sign),
-        marks={},
     )
 
 
@@ -263,7 +262,6 @@ def ecdf(samples: Sequence[NamedTimes], *, title: str, what: str = "time of an i
         series=tuple(series),
         y_limits=(0.0, 100.0),
         note=f"the longest: {rounded(longest)} {unit.sign}",
-        marks={},
     )
 
 
@@ -305,7 +303,6 @@ def time_in_cycle(
             Series(name="median without waiting", look="line", x=x, y=alone),
         ),
         y_limits=(0.0, 1.25 * float(high.max())),
-        marks={},
         counted=True,
     )
 

@@ -33,7 +33,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted, seconds, unit_for
+from hindmost.text import counted, unit_for
 
 WINDOWS = 30
 """Of a curve over all iterations."""
@@ -102,7 +102,7 @@ def make_growth(run: Run, choice: FigureChoice) -> Chart:
         return Series(name=name, look=look, x=middles, y=unit.per_second * values)
 
     series = [
-        curve(f"rank {run.kept_ranks[at]}: {seconds(begin[at])} to {seconds(end[at])}", values)
+        curve(f"rank {run.kept_ranks[at]}", values)
         for at, values in zip(columns, quick.T[columns], strict=True)
     ]
     if others.size:
@@ -117,7 +117,6 @@ def make_growth(run: Run, choice: FigureChoice) -> Chart:
         y=Quantity("work of an iteration", unit.sign),
         series=tuple(series),
         y_limits=(max(low - room, 0.0), high + room),
-        marks={},
         legend_below=True,
     )
     return of_kept(drawn, run)
@@ -338,7 +337,6 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
         y=Quantity("efficiency", "%"),
         series=series,
         y_limits=(0.0, 100.0),
-        marks={},
         counted=True,
         legend_below=True,
     )

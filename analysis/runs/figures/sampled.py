@@ -87,7 +87,6 @@ def make_time_left(run: Run, choice: FigureChoice) -> Chart:
         y=Quantity("time of an iteration", unit.sign),
         series=tuple(series),
         y_limits=(0.0, top),
-        marks={},
     )
 
 

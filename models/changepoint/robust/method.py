@@ -272,7 +272,7 @@ def jump_at_end(
     level: float,
     confirmations: int,
 ) -> Jump | None:
-    """Return the run of outliers that the series ends with, if it is `JUMP` away; else None."""
+    """Return the run of outliers that the series ends with, if it is 8 sigma away; else None."""
     if not outliers or outliers[-1].stop != series.size:
         return None
     run = outliers[-1]

@@ -239,7 +239,7 @@ def find_segments(
     Noise
         Of the residuals around the levels.
     """
-    from hindmost.models.changepoint.robust.partition import level_grid, partition
+    from hindmost.models.changepoint.robust.fits import level_grid, partition
 
     noise = noise_of_steps(y)
     starts = np.zeros(1, np.int64)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.space import PAPER, SearchSpace
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import PAPER, SearchSpace, columns
 
 Draw = Callable[[np.random.Generator, NDArray[np.float64], int], NDArray[np.float64]]
 """Of a random generator, points and a count: true values, shape (series, point)."""

@@ -22,8 +22,7 @@ from hindmost.models.pmnf.segments.segmentation import (
     Segmentation,
     SegmentVerdict,
 )
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import PAPER, columns
 
 WINDOW = 5
 HETEROGENEOUS = 0.1

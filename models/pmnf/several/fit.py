@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.pmnf.criterion import joint_penalties
 from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind, from_kernels
 from hindmost.models.pmnf.observations import MIN_POINTS, observe
-from hindmost.models.pmnf.several.averaging import average_over_hypotheses
-from hindmost.models.pmnf.several.restricted import restricted_likelihood
+from hindmost.models.pmnf.search import joint_penalties
+from hindmost.models.pmnf.several.averaging import average_over_hypotheses, restricted_likelihood
 from hindmost.models.pmnf.several.search import search
 from hindmost.models.pmnf.space import PAPER, SearchSpace, search_space, searched_columns, tabulate
 

@@ -20,6 +20,8 @@ from hindmost.text import percent
 MIN_ROOM = 0.003
 """Error, as a difference of logarithms, that every interval is taken to allow: of counts that a
 function gives exactly, intervals have no width, and what rounding leaves is no error."""
+MIN_LEFT = 8
+"""Points from which models are searched for, all but the outermost."""
 MIN_SAID = 20
 """Values outermost in some parameters alone that say how wide intervals beyond these must be."""
 KNOWN_BETTER = 0.7
@@ -171,7 +173,7 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
     kernels = np.flatnonzero(
         models.there.all(axis=1) & (models.observations.values > 0).all(axis=1)
     )
-    if (~outer).sum() < 8 or lacking_together(table[~outer]) or not kernels.size:
+    if (~outer).sum() < MIN_LEFT or lacking_together(table[~outer]) or not kernels.size:
         return None
     left = fit_part(models, kernels, np.flatnonzero(~outer), models.observations.noise.kind)
     measured = models.observations.values[np.ix_(kernels, np.flatnonzero(outer))]

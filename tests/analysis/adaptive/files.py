@@ -1,7 +1,5 @@
 """Run files of an adaptive code that was never run: what its cycles took is known."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

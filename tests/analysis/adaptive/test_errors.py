@@ -1,7 +1,5 @@
 """Errors of predictions, checkpoints and onsets of interference in adaptive runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

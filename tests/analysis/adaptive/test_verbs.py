@@ -1,7 +1,5 @@
 """What the verbs make of adaptive runs: show, check, plot, report; what fit, predict refuse."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Results of fits are the same values whether they were computed or read from the cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nightly results with steps that were planted in them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hindmost.analysis.history.acknowledgements import (
+from hindmost.analysis.history.judged_series import (
     Acknowledgement,
     about,
     add_acknowledgement,

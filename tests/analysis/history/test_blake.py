@@ -1,7 +1,5 @@
 """The nights of a real machine, where they are there."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Causes of changes: what changed with them, and which part of an iteration."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Changes are grouped by night and commits, and a whole is explained by its parts."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

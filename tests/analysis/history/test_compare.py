@@ -1,7 +1,5 @@
 """Two results side by side, against scipy and planted ratios."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What two histories say of a ratio that moves: small shifts, drifts, last nights, and the gate."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, timedelta
 from pathlib import Path

@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, series, stepped
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.dates import next_due
 from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import headline, newest_line, silence_lines
+from hindmost.analysis.history.judged_series import Acknowledgement
 from hindmost.analysis.history.mail_message import MailPlan, compose, plan_mail
 from hindmost.analysis.history.page.data import address_of
 from hindmost.analysis.history.page.history_page import events

@@ -1,7 +1,5 @@
 """A finding is mailed once, then in a weekly digest until it is acknowledged or undone."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import json

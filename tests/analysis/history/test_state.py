@@ -1,7 +1,5 @@
 """A state goes on night by night, keeps what was confirmed, and no revision is silent."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -20,10 +20,10 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import NightChange, group_changes
 from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import failure_line, headline
+from hindmost.analysis.history.judged_series import Acknowledgement
 from hindmost.analysis.history.page.history_page import summary
 from hindmost.analysis.history.study import (
     FAIL,

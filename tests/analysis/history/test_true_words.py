@@ -22,10 +22,10 @@ from tests.analysis.history.planted import (
     write_nights,
 )
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes, group_lines, open_lines
 from hindmost.analysis.history.exports import history_json
 from hindmost.analysis.history.headline import age_line, headline, newest_line, silence_lines
+from hindmost.analysis.history.judged_series import Acknowledgement
 from hindmost.analysis.history.mail_message import compose, plan_mail
 from hindmost.analysis.history.page.data import no_change
 from hindmost.analysis.history.page.history_page import still_open, summary

@@ -1,7 +1,5 @@
 """What ``hindmost history`` prints, writes and returns."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import json

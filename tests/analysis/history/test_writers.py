@@ -1,7 +1,5 @@
 """What a history writes for other programs: OpenMetrics, webhooks, commits of a repository."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Run files of 24 ranks on 3 nodes, of which one is slow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures of ranks, and their page in a real browser: a click on a rank opens its timeline."""
 
-from __future__ import annotations
-
 import base64
 import re
 import time

@@ -1,7 +1,5 @@
 """Noise models of run files in which only some ranks keep full records."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One experiment written in every format that can be written by hand."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

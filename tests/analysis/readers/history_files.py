@@ -1,7 +1,5 @@
 """Nightly results as the tools write them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

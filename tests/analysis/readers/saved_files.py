@@ -1,7 +1,5 @@
 """Experiments as Extra-P 4 saves them, written by hand."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

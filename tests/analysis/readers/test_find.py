@@ -1,7 +1,5 @@
 """Formats found in files and folders, repeats, order, and what is said of them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is left out of an experiment, what is asked of it, and what is said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

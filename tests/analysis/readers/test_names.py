@@ -1,7 +1,5 @@
 """What names say: dates, parents of timers, commits, machines, and whether small is good."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parameters and metrics of run files, also of those that kept full records of some ranks only."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

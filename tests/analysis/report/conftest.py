@@ -1,7 +1,5 @@
 """Runs whose ranks do the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

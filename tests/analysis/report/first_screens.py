@@ -1,7 +1,5 @@
 """Runs of known faults, and the first screens of their reports."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The timeline of a page has the longest work of a rank, within its budget, as it was recorded."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The page in a real browser: its script runs, answers, and asks for nothing from outside."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

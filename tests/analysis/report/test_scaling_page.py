@@ -1,7 +1,5 @@
 """The page on scaling experiments: what matters at the target leads, over what drives it."""
 
-from __future__ import annotations
-
 import re
 from itertools import count
 

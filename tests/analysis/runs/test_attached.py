@@ -1,7 +1,5 @@
 """What a person reads first of an attached program."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kept result counts as long as everything that shapes it is the same."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tells runs apart: everything that was varied, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Figures show the numbers that they should, and list the same."""
 
-from __future__ import annotations
-
 import csv
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Findings stand wherever the numbers that they put in doubt are shown."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What `show` says of communication between nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One pass over a file in blocks gives what arrays of the whole run give, detours included."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What processor times tell: stragglers of a starved machine, and threads that nobody sampled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is advised about a run can be done with the command or function that recorded it."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is said of samples: each sentence follows from what is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

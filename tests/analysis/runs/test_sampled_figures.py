@@ -1,7 +1,5 @@
 """The flame of a straggler's extra work and the lanes of threads, as numbers, pictures and HTML."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 from pathlib import Path

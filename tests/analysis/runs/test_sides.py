@@ -1,7 +1,5 @@
 """Two folders of runs side by side: case by case, in what they differ, and why their times do."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

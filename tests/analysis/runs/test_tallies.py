@@ -1,7 +1,5 @@
 """Results that share one reading of a file are those of readings of their own."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -120,9 +118,13 @@ def test_a_tally_that_fails_fails_alone(
         tallied(run, failing)
 
 
-def test_times_are_verified_on_the_way(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "TOLERANCE_S", -1.0)  # no phases sum to that
-    run = open_run(file)
+def test_times_are_verified_on_the_way(
+    tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "BLOCK_BYTES", ROWS * 8 * RANKS)
+    values = run_values(iterations=ITERATIONS, ranks=RANKS, restart=10, seed=1)
+    np.asarray(values["phase_duration"])[2 * ROWS, 1] *= 1.5
+    run = open_run(write_whole(tmp_path, header, values))
     read_together(run, wanted_of(run))
     with pytest.raises(DamagedFileError, match="do not sum to its duration"):
         tallied(run, wanted_of(run)[0])

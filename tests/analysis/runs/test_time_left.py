@@ -1,7 +1,5 @@
 """The time of a job until its limit: what `show` says of it, and its chart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Solves to a tolerance, and solves that did not do what they were asked, in every table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace

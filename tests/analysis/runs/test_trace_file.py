@@ -1,7 +1,5 @@
 """Traces for Perfetto: what ranks do when, in microseconds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

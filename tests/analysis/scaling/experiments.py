@@ -1,7 +1,5 @@
 """Experiments whose truth is known, as files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Run files of collectives under ``hindmost scale``: each a kernel over ranks."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

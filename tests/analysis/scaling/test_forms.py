@@ -1,7 +1,5 @@
 """JSON, Python and LaTeX forms of a study."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

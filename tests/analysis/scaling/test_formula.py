@@ -1,7 +1,5 @@
 """Formulas against Python's own evaluator and against growth that is measured far out."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

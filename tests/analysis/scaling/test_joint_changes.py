@@ -1,7 +1,5 @@
 """A change at a value of one of several parameters, in all forms of a study."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hindmost scale``: what it prints, draws and refuses, and its exit status."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Studies of known functions: terms, ranking, growth, shares, what is left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The frame of a page in a real browser: contents, filters, colours, keys and narrow windows."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

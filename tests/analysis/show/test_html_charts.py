@@ -1,7 +1,5 @@
 """Charts on a page: gaps stay gaps, detours survive pooling, and small numbers keep digits."""
 
-from __future__ import annotations
-
 import base64
 import re
 import zlib

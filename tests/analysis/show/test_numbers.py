@@ -1,7 +1,5 @@
 """Scripts write numbers in one place, and as `hindmost.text` does."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

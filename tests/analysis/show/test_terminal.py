@@ -1,7 +1,5 @@
 """A terminal breaks what has no room, a pipe nothing, and neither loses a letter."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

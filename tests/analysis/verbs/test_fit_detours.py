@@ -1,7 +1,5 @@
 """``hindmost fit --detours``: what it says of runs with known detours."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hindmost plot``: which figures it draws, from what, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hindmost plot``: the papers' figures, of runs, of nightly results and of experiments."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

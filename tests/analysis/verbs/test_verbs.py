@@ -1,7 +1,5 @@
 """What the verbs that read files print and write."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A feed that is being written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Feeds with known contents, written as a run writes them."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The live page in a browser: frames arrive, controls ask, the end is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.analysis.browser import Browser

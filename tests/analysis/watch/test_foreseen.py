@@ -1,7 +1,5 @@
 """What a run that predicts itself says of its next cycle, from its frames to the words."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """What follows from frames, against frames of known contents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The data of the live charts, against frames of known contents."""
 
-from __future__ import annotations
-
 import numpy as np
 from tests.analysis.watch.feeds import PHASES, frame, head
 

@@ -1,7 +1,5 @@
 """``hindmost watch`` of an attached program, by the notes in its raw folder."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -57,7 +55,7 @@ def test_who_is_last_is_said_in_the_words_of_show(
     )
     note(tmp_path, replace(RUNNING, culprit=culprit, ranks=4))
     assert main(["watch", str(tmp_path), "--once"]) == 0
-    said = "Rank 3 (of 4 on the first node) is the straggler: it works 2.0 times as long as the "
+    said = "Rank 3 (of 4) is the straggler: it works 2.0 times as long as the "
     assert said in capsys.readouterr().out
     note(tmp_path, replace(RUNNING, culprit=replace(culprit, doubt=Doubt.AT_TIMES), ranks=4))
     assert main(["watch", str(tmp_path), "--once"]) == 0

@@ -1,7 +1,5 @@
 """The server of a live page: who gets what."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

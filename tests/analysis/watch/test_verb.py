@@ -1,7 +1,5 @@
 """``hindmost watch``: what it says where, and how it ends."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

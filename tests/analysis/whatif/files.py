@@ -1,7 +1,5 @@
 """What tests of ``hindmost whatif`` share: its answers, and runs whose events are all known."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hindmost whatif --against``: whether a pipelined solver pays off, by known times."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -36,7 +36,7 @@ from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
 from hindmost.models.laws.law import law_of
-from hindmost.models.noise.uniform import RedrawnUniform
+from hindmost.models.noise.stationary import RedrawnUniform
 from hindmost.models.simulation.partner import RECIPES, Unit, steps_of
 
 BODIES = 100

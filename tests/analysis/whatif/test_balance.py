@@ -1,7 +1,5 @@
 """``hindmost whatif --balance``: blocks of adaptive runs on other ranks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

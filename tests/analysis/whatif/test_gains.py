@@ -1,7 +1,5 @@
 """What an interval of a replay decides about a change."""
 
-from __future__ import annotations
-
 import pytest
 
 from hindmost.analysis.whatif.gains import BOTH, Remedies, Remedy, gain_lines, pooled

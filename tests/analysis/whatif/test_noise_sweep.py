@@ -1,7 +1,5 @@
 """The gain of pipelined solvers under injected noise, measured and predicted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

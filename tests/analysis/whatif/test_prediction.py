@@ -1,7 +1,5 @@
 """What ``hindmost whatif`` says of runs that say little."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Simulated solves as run files: what they contain, and that every verb opens them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

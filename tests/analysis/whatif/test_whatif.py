@@ -1,7 +1,5 @@
 """``hindmost whatif``: what it computes of run files, says and refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hindmost whatif --within``: how many iterations fit into a job, and where to save."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

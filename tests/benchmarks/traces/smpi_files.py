@@ -1,7 +1,5 @@
 """A time-independent trace of two ranks, as SimGrid 3.32 writes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ZERO = """\

@@ -1,7 +1,5 @@
 """Programs message by message, against clocks by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.traces import message_walk

@@ -1,7 +1,5 @@
 """Which receive gets which message."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Traces replayed on a machine: times by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SMPI's time-independent traces; the specimen is as SimGrid 3.32 writes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

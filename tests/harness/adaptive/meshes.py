@@ -1,7 +1,5 @@
 """Meshes of one rank."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

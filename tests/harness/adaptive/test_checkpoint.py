@@ -1,7 +1,5 @@
 """Checkpoints: what is written is read, and what cannot be written leaves the one before."""
 
-from __future__ import annotations
-
 import resource
 from dataclasses import replace
 from pathlib import Path

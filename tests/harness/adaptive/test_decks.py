@@ -1,7 +1,5 @@
 """Decks: what they allow, how they scale, and their text."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the command imports to know decks and physics waits for no compiler."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

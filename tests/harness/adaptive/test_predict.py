@@ -1,7 +1,5 @@
 """``hindmost whatif --adaptive``: what it takes from decks, and what it answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A pulse is fixed work: its time comes from a clock that the tests set."""
 
-from __future__ import annotations
-
 import pytest
 
 from hindmost.harness.adaptive import pulse

@@ -1,7 +1,5 @@
 """Ranks that are converted block by block make the same run file as all of them at once."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Raw files of attached programs become run files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Raw files of programs that mark the iterations of a loop become run files."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """When the time of a program is up, and what is kept free for its end."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What is said of programs without iterations, of calls, and of solves that are not recorded."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

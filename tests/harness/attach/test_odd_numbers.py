@@ -1,7 +1,5 @@
 """One number of a raw file is odd: it costs its own field or record, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator

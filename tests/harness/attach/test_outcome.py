@@ -1,7 +1,5 @@
 """What becomes of a recording, as read from the lines that the recorder leaves."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Raw folders that wait: what verbs do with them."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """A program in place of hindmost: its status, its signals, its open files."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

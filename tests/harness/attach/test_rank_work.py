@@ -1,7 +1,5 @@
 """Who is last while a program runs, by the pages of its ranks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.attach import rank_work
 from hindmost.harness.attach.pairs import PairsPage
-from hindmost.harness.attach.rank_work import MAX_WINDOWS, RankWork
+from hindmost.harness.attach.rank_work import MAX_WINDOWS, NodeWork, RankWork
 from hindmost.models.ranks.culprit import Doubt
 
 WINDOW_NS = 10**9
@@ -65,3 +63,26 @@ def test_a_loop_that_does_not_go_on_has_no_windows(tmp_path: Path) -> None:
     for _ in range(5):
         found.poll(0)
     assert found.culprit() is None
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2, 3])
+def test_ranks_of_another_node_are_waited_for_as_well(slow: int, tmp_path: Path) -> None:
+    nodes = [tmp_path / "near", tmp_path / "far"]
+    pages = []
+    for first, folder in zip((0, 2), nodes, strict=True):
+        folder.mkdir()
+        for rank in (first, first + 1):
+            pages.append(PairsPage(folder / str(rank)))
+            pages[-1].begin(tmp_path / f"node-{first:07}.raw")
+    near, far = RankWork(nodes[0]), NodeWork(nodes[1])
+    for number in range(1, 30):
+        for rank, page in enumerate(pages):
+            page["last_end_ns"] += WINDOW_NS
+            page["in_mpi_ns"] += WINDOW_NS // (5 if rank == slow else 2)
+        far.poll()
+        near.poll(number)
+    culprit = near.culprit()
+    assert near.ranks == 4
+    assert culprit is not None
+    assert (culprit.rank, culprit.sure) == (slow, True)
+    assert culprit.times == pytest.approx(1.6)

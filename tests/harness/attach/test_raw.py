@@ -1,7 +1,5 @@
 """Raw files that are cut off or damaged."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

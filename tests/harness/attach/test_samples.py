@@ -1,7 +1,5 @@
 """What a thread does, by the functions on its stack."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the preloaded recorder is told, and the environment that puts it before MPI."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

@@ -1,7 +1,5 @@
 """Loops in a stream of calls: their tree, graph, names, and which is the iteration."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

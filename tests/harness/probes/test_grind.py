@@ -1,7 +1,5 @@
 """The grind probe: the kernel under it, how heat is shared between its parts, and its points."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

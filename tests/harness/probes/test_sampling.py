@@ -37,7 +37,7 @@ from hindmost.harness.probes.noise import (
 from hindmost.harness.probes.noise import (
     described as noise_described,
 )
-from hindmost.harness.probes.sampling import Effort, Timed, sample
+from hindmost.harness.probes.section import Effort, Timed, sample
 from hindmost.harness.solo import Solo
 
 

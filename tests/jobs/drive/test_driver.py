@@ -1,7 +1,5 @@
 """The driver: which runs it does, what it makes of their ends, when it stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

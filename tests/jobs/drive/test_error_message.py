@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hindmost.jobs.drive.exit_cause import error_message, lines_of
+from hindmost.jobs.drive.process import error_message, lines_of
 from hindmost.jobs.outcomes import Cause
 
 DASHES = "-" * 74

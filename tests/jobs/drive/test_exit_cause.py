@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hindmost.jobs.drive.exit_cause import cause_of
-from hindmost.jobs.drive.process import ProcessEnd
+from hindmost.jobs.drive.process import ProcessEnd, cause_of
 from hindmost.jobs.outcomes import Cause
 
 

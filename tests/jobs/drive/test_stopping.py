@@ -1,7 +1,5 @@
 """Stopped at any moment, in any way, and resumed: the same runs, and what was done untouched."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

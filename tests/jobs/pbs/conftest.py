@@ -1,7 +1,5 @@
 """The real OpenPBS of these tests, which `make test-pbs` starts around them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -6,8 +6,6 @@
 FOLDER is an installed OpenPBS. Node n0 has the server, its scheduler and a MoM, node n1 a MoM.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

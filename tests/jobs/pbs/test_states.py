@@ -1,7 +1,5 @@
 """What became of jobs of a real OpenPBS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

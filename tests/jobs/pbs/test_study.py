@@ -1,7 +1,5 @@
 """Studies and attached programs on a real OpenPBS, with ranks on both of its nodes."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Submitting scripts to the OpenPBS of a test, and waiting for what becomes of them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

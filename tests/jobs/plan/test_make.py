@@ -1,7 +1,5 @@
 """Plans: ids, blocks, packing, sizes and costs."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

@@ -10,8 +10,6 @@ A file in ``recorded/`` has situations, and in each what was called, in its orde
 Lines of output begin with ``>``, those of errors with ``!``, the exit status with ``=``.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jobs without a scheduler: in their order, never two at once, and none that is taken for done."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

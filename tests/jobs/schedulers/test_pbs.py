@@ -1,7 +1,5 @@
 """PBS's words, as its manuals have them, and as an OpenPBS 23.06 answered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

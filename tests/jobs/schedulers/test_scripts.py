@@ -1,7 +1,5 @@
 """Scripts: golden ones to the byte, every value quoted, none that begins a line of its own."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Slurm's words, as a real Slurm 22.05 and its documentation have them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

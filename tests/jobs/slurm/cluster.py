@@ -3,8 +3,6 @@
 No systemd; a key, a folder and ports of its own, so that several stand beside each other.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

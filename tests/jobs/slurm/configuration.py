@@ -1,7 +1,5 @@
 """The files that a private Slurm reads."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import socket

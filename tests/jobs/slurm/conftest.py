@@ -1,7 +1,5 @@
 """The real Slurm of these tests, and what is said where there is none."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Whatever a daemon starts has its folder in the environment (``SLURM_CONF``), so 
 process is ever taken for one of ours.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

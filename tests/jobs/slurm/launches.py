@@ -3,8 +3,6 @@
 Its words are a file of launches and a file for what they printed.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

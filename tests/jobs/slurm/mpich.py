@@ -1,7 +1,5 @@
 """An environment with MPICH, mpi4py and msgspec and nothing else, kept between test runs."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """What a launch starts on every rank: rank 0 prints where all of them are."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Programs under `hindmost attach` in allocations of a real Slurm: srun, mpiexec, a script."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The driver inside allocations of a real Slurm: ends of ranks, its deadline, crowded nodes."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

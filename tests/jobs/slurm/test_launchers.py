@@ -1,7 +1,5 @@
 """Launchers inside an allocation of a real Slurm: which rank is on which node and processor."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

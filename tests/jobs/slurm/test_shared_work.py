@@ -1,7 +1,5 @@
 """Commands of the analysis whose work ranks on two nodes of a real Slurm share."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """What takes minutes of a real Slurm's time: limits, daemons that die, memories, accounts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What became of jobs of a real Slurm."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A study on a real Slurm, as the README has it, from its submission to models of its runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Ranks on two nodes of a real Slurm that are hosts, with a network between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

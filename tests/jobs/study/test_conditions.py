@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindmost.jobs.core.plan import Value
-from hindmost.jobs.study.sweep import TRUTHS, parse_condition
+from hindmost.jobs.study.study import TRUTHS, parse_condition
 
 NAMES: dict[str, Value] = {
     "ranks": 16,

@@ -10,8 +10,7 @@ import pytest
 from hindmost.documents import parse_document, profiles_path
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.jobs.study.read import COMMAND, read_study, study_of
-from hindmost.jobs.study.study import PackBy, RunOrder, Study
-from hindmost.jobs.study.sweep import configurations
+from hindmost.jobs.study.study import PackBy, RunOrder, Study, configurations
 
 DRAFT = """\
 schema = 1

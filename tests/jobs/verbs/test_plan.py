@@ -1,7 +1,5 @@
 """``hindmost study plan``: what is printed, and what cannot be planned."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verbs of a study: what they print, their JSON and their exit statuses; and a real study."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

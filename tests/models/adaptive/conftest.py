@@ -1,7 +1,5 @@
 """Machines that match a law of drawn cycles, and laws that stand for a quiet and a loaded one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

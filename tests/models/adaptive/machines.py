@@ -1,7 +1,5 @@
 """A machine and an application whose times are easily computed by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hindmost.models.adaptive.machine import (

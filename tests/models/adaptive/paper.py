@@ -1,7 +1,5 @@
 """The machines of the paper as far as it describes them: table 2, QSnet-1."""
 
-from __future__ import annotations
-
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.simulation.network import Link, Piece
 

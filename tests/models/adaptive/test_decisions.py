@@ -14,11 +14,10 @@ from scipy.special import lambertw
 from tests.models.adaptive.machines import DECK, PLAIN, link
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.checkpoint_cost import CheckpointCost
 from hindmost.models.adaptive.choose import THRESHOLDS, Choice, choose
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine, Network
 from hindmost.models.adaptive.offline import Application, OfflineModel
-from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.predictor import CheckpointCost, Predictor
 from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.ahead.checkpoints import (
     CheckpointPlan,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hindmost.models.ahead.checkpoints_seen import MIN_BYTES, RESERVE, CheckpointsSeen
+from hindmost.models.ahead.checkpoints import MIN_BYTES, RESERVE, CheckpointsSeen
 
 MB = 1 << 20
 

@@ -1,7 +1,5 @@
 """The bound of the next iterations, and jobs that stop by it."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,12 +1,10 @@
 """How many iterations fit into a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.ahead.within import STRETCH, count_within, iterations_within
+from hindmost.models.ahead.next_iterations import STRETCH, count_within, iterations_within
 
 
 def starts(times: list[float]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import METHODS, Detection, detect
-from hindmost.models.changepoint.robust.partition import level_grid, partition
+from hindmost.models.changepoint.robust.fits import level_grid, partition
 from hindmost.records import to_document
 
 

@@ -1,7 +1,5 @@
 """What is reported is significant: its p-value is small, and its interval does not contain zero."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

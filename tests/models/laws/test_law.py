@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 from hindmost.errors import DataError
-from hindmost.models.laws.law import Law, fit_johnsonsu, fit_nct, law_of, log_likelihood
-from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.laws.nct import log_density
-from hindmost.models.laws.quantiles import tabulate
+from hindmost.models.laws.law import (
+    Law,
+    fit_johnsonsu,
+    fit_nct,
+    law_of,
+    log_density,
+    log_likelihood,
+)
+from hindmost.models.laws.quantiles import maximum_moments, tabulate
 from hindmost.models.laws.sample import Sample, exact_sample
 
 FITS: dict[str, Callable[[NDArray[np.float64] | Sample], Law]] = {

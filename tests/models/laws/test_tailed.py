@@ -1,7 +1,5 @@
 """Laws with a fitted tail, against laws whose tails are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from tests.planned_noise import planned_ns
 
 from hindmost.harness.recorder.injection import read_law
-from hindmost.models.noise.clocks import timing_of
-from hindmost.models.noise.detours import RankDetours, find_detours
+from hindmost.models.noise.detours import RankDetours, find_detours, timing_of
 
 N = 3000
 WORK_S = 100e-6

@@ -15,16 +15,16 @@ from scipy import stats
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.law import law_of
 from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.noise.digest import AllRanks
 from hindmost.models.noise.fit import MODELS, NoiseModel, fit_models
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.moments import (
+from hindmost.models.noise.stationary import (
     bertsimas_bound,
     cramer_bound,
+    fit_nonstationary,
+    fit_redrawn_uniform,
+    fit_stationary,
 )
-from hindmost.models.noise.stationary import fit_stationary
-from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
+from hindmost.models.noise.times import AllRanks, SolveTimes
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.results import FittedModel, ModelKind
 

@@ -17,11 +17,11 @@ from hindmost.models.noise.kolmogorov import (
     compare_ranks,
     critical_distance,
 )
-from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform import (
+from hindmost.models.noise.stationary import (
     RedrawnUniform,
     fit_redrawn_uniform,
 )
+from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.output import strict_json
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindmost.models.pmnf.expression import write_model
-from hindmost.models.pmnf.model import Form
-from hindmost.models.pmnf.term import Term
+from hindmost.models.pmnf.model import Form, write_model
+from hindmost.models.pmnf.space import Term
 
 NAMES = ("p", "n")
 PAIR = st.tuples(

@@ -1,7 +1,5 @@
 """Kernels whose growth everybody knows: dense factorisations, and what does not grow at all."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

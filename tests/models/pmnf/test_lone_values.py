@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf import fit_segments
 from hindmost.models.pmnf.fit import fit
-from hindmost.models.pmnf.lone_values import lone_ratios
+from hindmost.models.pmnf.observations import lone_ratios
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.models.pmnf.several import fit_parameters
 

@@ -1,7 +1,5 @@
 """A function that is far from values that repeat well is said not to fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

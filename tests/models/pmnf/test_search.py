@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.criterion import penalties
-from hindmost.models.pmnf.search import ABSENT, search
+from hindmost.models.pmnf.search import ABSENT, penalties, search
 from hindmost.models.pmnf.segments.one_behaviour import inside, measured, two_terms
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import Term, columns
+from hindmost.models.pmnf.space import PAPER, Term, columns
 
 POINTS = 2.0 ** np.arange(1, 9)
 

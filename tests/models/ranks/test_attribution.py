@@ -1,7 +1,5 @@
 """Samples are drawn from programs whose functions and extra work are known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -154,13 +154,24 @@ def test_waiting_for_a_core_explains_work_only_if_its_quickest_iterations_have_i
     assert found.sure
 
 
-@pytest.mark.parametrize(("on_core_s", "waited"), [(0.2, 0.8), (0.6, 0.4), (2.0, 0.0)])
-def test_no_rank_works_more_than_it_had_a_core(on_core_s: float, waited: float) -> None:
+@pytest.mark.parametrize("wait_s", [0.2, 0.7])
+def test_waiting_for_a_core_in_one_iteration_may_all_be_in_the_work(wait_s: float) -> None:
     work = np.array([[2.0, 1.0]])
+    late, both_s = lateness(work, ["n", "n"]), np.full(2, wait_s)
+    found = find_culprit(late, work[0], 4.0, QuickestWork.of(work), both_s)
+    assert found is not None
+    assert found.waited == pytest.approx(wait_s)
+    assert found.sure == (wait_s <= 0.5)
+
+
+@pytest.mark.parametrize(("on_core_s", "waited"), [(0.2, 0.9), (0.8, 0.6), (2.0, 0.0)])
+def test_no_rank_works_more_than_it_had_a_core(on_core_s: float, waited: float) -> None:
+    work = np.tile([[2.0, 1.0]], (2, 1))
     wait_s = np.full(2, 3.0)  # alike on both
     late = lateness(work, ["n", "n"])
     core_s = np.full(2, on_core_s)
-    found = find_culprit(late, work[0], 4.0, QuickestWork.of(work), wait_s, on_core_s=core_s)
+    quickest = QuickestWork.of(work)
+    found = find_culprit(late, work.sum(axis=0), 8.0, quickest, wait_s, on_core_s=core_s)
     assert found is not None
     assert found.waited == pytest.approx(waited)
     assert found.sure == (waited <= 0.5)

@@ -1,7 +1,5 @@
 """The efficiencies against published figures and cases that can be reckoned by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

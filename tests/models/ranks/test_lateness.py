@@ -1,7 +1,5 @@
 """Who comes last, which links are slow, and what an ideal network would bring."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from tests.models.ranks.spread import Spread, on_processes
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.laws.law import fit_johnsonsu
-from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.times import Digest
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.ranks.kmeans import (
     Clustering,

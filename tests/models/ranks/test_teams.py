@@ -1,7 +1,5 @@
 """Samples of teams whose work is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Recorded solves that are made up: all patterns of events, and bodies that end in a reduction."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The one walk over events, as by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.models.simulation.programs import synthetic

@@ -22,9 +22,15 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.event_simulator import EventSimulator
-from hindmost.models.simulation.exchanges import Exchanges, exchanges_meet, latest_of_neighbours
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.recorded import moments, releases, waits
+from hindmost.models.simulation.recorded import (
+    Exchanges,
+    exchanges_meet,
+    latest_of_neighbours,
+    moments,
+    releases,
+    waits,
+)
 from hindmost.models.simulation.rerun import what_if
 
 Times = NDArray[np.float64]

@@ -1,7 +1,5 @@
 """In which step of an iteration injected detours were taken."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

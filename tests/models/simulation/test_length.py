@@ -1,7 +1,5 @@
 """Solves of another length are put together from recorded cycles."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The time of messages and of reductions, against every message of an algorithm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

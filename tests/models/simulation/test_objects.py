@@ -1,7 +1,5 @@
 """Other maps of objects to ranks: the maps, and the cycles that are computed with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

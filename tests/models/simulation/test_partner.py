@@ -1,7 +1,5 @@
 """The solver of the other kind, from what PETSc's solvers do between their events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recorded solves as programs: what they replay to, with a change and without, by brute force."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

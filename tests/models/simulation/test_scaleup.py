@@ -1,7 +1,5 @@
 """Recorded solves on other numbers of ranks, against truth that is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

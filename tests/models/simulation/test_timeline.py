@@ -1,7 +1,5 @@
 """When simulated ranks do what: as it was recorded, and as the walk says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.models.simulation.programs import PATTERNS, synthetic

@@ -1,7 +1,5 @@
 """The page of a history of known truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

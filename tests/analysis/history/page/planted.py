@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.analysis.browser import Browser
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement
+from hindmost.analysis.history.judged_series import Acknowledgement
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 
 HOSTILE = '</script><script>document.title = "taken"</script><b>&"\''

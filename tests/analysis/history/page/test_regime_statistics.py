@@ -1,7 +1,5 @@
 """Intervals of the mean of a regime."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """The page on a history in a real browser: choosers, pointing, keyboard, map, no request."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

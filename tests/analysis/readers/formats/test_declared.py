@@ -1,7 +1,5 @@
 """Formats by declaration: sites' harnesses, benchmarks of languages, benchmarks of the network."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

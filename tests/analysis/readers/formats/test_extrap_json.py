@@ -1,7 +1,5 @@
 """Extra-P's JSON and JSON lines: variants, and what is said of faults."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

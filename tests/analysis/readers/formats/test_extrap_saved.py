@@ -1,7 +1,5 @@
 """Saved experiments of Extra-P 4, also damaged and hostile ones."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """Extra-P's text format: what is read, and what is said of what is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

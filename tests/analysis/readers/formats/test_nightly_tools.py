@@ -1,7 +1,5 @@
 """Nightly results of ctest, of benchmark tools and of asv: values, repetitions, failures, dates."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """PETSc's logs: a row for every stage, event and rank, and the text of the slowest rank."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CUBE and Caliper profiles, from files that follow the formats' descriptions."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import struct

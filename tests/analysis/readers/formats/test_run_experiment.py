@@ -1,7 +1,5 @@
 """Run files as an experiment: metrics, parameters, kernels and repetitions."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Run files as a history: timers, cases, machines and versions."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import UTC, datetime

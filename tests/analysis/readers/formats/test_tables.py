@@ -1,7 +1,5 @@
 """Tables: which column is what, dates, units, and what is said of rows that are not right."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """JUnit XML and CTest's own results: as the tools write them, and as they should not be."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

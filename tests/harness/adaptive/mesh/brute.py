@@ -1,7 +1,5 @@
 """Neighbours by looking at every pair, on a mesh that one process holds whole."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

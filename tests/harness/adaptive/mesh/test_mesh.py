@@ -1,7 +1,5 @@
 """The mesh on one rank against brute force: order, faces, walls, 2:1, siblings, sums."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

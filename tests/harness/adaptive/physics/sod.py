@@ -1,7 +1,5 @@
 """The exact solution of Sod's tube (Toro, Riemann Solvers, chapter 4): a fan and a shock."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq

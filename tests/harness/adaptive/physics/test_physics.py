@@ -1,7 +1,5 @@
 """Gas dynamics, heat and the criterion of adaption against known solutions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import fsum
 from typing import Any

@@ -9,8 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from hindmost.models.pmnf.forecast.candidates import REACH, Candidate, one_term, three_parts
-from hindmost.models.pmnf.forecast.held_out import hold_out
+from hindmost.models.pmnf.forecast.candidates import (
+    REACH,
+    Candidate,
+    hold_out,
+    one_term,
+    three_parts,
+)
 
 POINTS = np.array([3.0, 6.0, 10.0, 24.0, 40.0, 96.0])
 AT = 200.0

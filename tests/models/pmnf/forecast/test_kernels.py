@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.pmnf.forecast import MeasuredKernels, Predictions, forecast_kernels
-from hindmost.models.pmnf.forecast.candidates import Candidate
-from hindmost.models.pmnf.forecast.held_out import hold_out
+from hindmost.models.pmnf.forecast.candidates import Candidate, hold_out
 from hindmost.models.pmnf.predictive import weighted_quantile
 
 POINTS = 2.0 ** np.arange(2, 11)

@@ -17,8 +17,7 @@ from hindmost.models.pmnf.segments.one_behaviour import (
     two_terms,
 )
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
-from hindmost.models.pmnf.space import FINE, PAPER
-from hindmost.models.pmnf.term import columns
+from hindmost.models.pmnf.space import FINE, PAPER, columns
 
 LINE, POWERS = np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)
 GRIDS = pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])

@@ -1,7 +1,5 @@
 """Changes of behaviour at a value of one of several parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid

@@ -20,8 +20,7 @@ from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import ABSENT, Exponents
+from hindmost.models.pmnf.space import ABSENT, PAPER, Exponents
 
 GRID = grid(*AXES[:2])
 P, N = GRID.T

@@ -1,7 +1,5 @@
 """How well outermost points are foretold, and intervals that are as wide as that needs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.synthetic.scaling_grids import AXES, cross, grid

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hindmost.models.noise import NoiseModel, SolveTimes
-from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.times import Digest
 from hindmost.models.results import ModelKind, Prediction
 
 
