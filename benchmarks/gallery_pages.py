@@ -122,7 +122,9 @@ def growing(case: Case) -> str:
         "start": np.tile((np.cumsum(duration) - duration + 1e-5)[:, None], RANKS),
         "solve_time": np.full(RANKS, duration.sum() + 2e-5),
     }
-    run = run_of(case.folder, case.header(RANKS, BODIES), work, alike=True, values=values)
+    whole = work.sum(axis=2)
+    waits = whole.max(axis=1, keepdims=True) - whole + 1e-6
+    run = run_of(case.folder, case.header(RANKS, BODIES), work, waits, alike=True, values=values)
     case.report(run.path)
     return f"rank {rank}: a stretch of 1 ms grows to {1.0 + by:.2f} ms over the run"
 

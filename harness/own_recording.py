@@ -183,7 +183,7 @@ class OwnRecording(ABC):
         try:
             total = 0 if self._live is True else self._live
             self._beside = Beside(Path(pages), self._title, total)
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             warn(f"'hindmost watch' cannot follow {self._folder.stem}: {error}")
             shutil.rmtree(pages, ignore_errors=True)
             return ""

@@ -32,7 +32,7 @@ from hindmost.jobs.outcomes import (
     Completion,
     RunRecord,
     completion_of,
-    read_records,
+    read_record,
     write_outcome,
 )
 from hindmost.parsing import parse_json
@@ -146,7 +146,9 @@ class StudyFolder:
 
     def records(self, ids: tuple[str, ...] | None = None) -> dict[str, RunRecord]:
         """Read the folders of some runs, or of all."""
-        return read_records(self.runs, tuple(self.planned) if ids is None else ids)
+        wanted = self.planned if ids is None else ids
+        # Paths as strings: there may be 10,000 runs.
+        return {run: read_record(f"{self.runs}/{run}") for run in wanted}
 
     def completions(self, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
         """Return for every run whether it is done, left or given up."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -188,8 +187,3 @@ def read_record(folder: str | Path) -> RunRecord:
     ]
     outcomes.sort(key=lambda outcome: outcome.attempt)
     return RunRecord(outcomes=tuple(outcomes), files=frozenset(names))
-
-
-def read_records(runs: Path, ids: Sequence[str]) -> dict[str, RunRecord]:
-    """Read the folders of all runs: 10,000 of them in a second or two."""
-    return {each: read_record(f"{runs}/{each}") for each in ids}  # strings: of 10,000 runs

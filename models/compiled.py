@@ -245,11 +245,6 @@ def bytecode(code: CodeType) -> str:
     return f"{code.co_code.hex()} {within} {code.co_names} {code.co_varnames} {code.co_freevars}"
 
 
-def signatures() -> dict[str, int]:
-    """Return for every loop for how many types of arguments it was compiled or fetched."""
-    return {name: len(loop.signatures) for name, loop in LOOPS.items()}
-
-
 def part(function: Function) -> Function:
     """Mark a function that compiled loops call, as a decorator; Python may call it as well."""
     from numba.extending import register_jitable

@@ -19,7 +19,7 @@ from hindmost.analysis.runs.configuration import group_runs
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.runs.run_facts import unequal_work
-from hindmost.analysis.runs.straggler import StragglerVerdict, subject, verdict_of
+from hindmost.analysis.runs.straggler import OF_COSTS, StragglerVerdict, subject, verdict_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.table import MAX_LISTED
@@ -316,7 +316,8 @@ def report_run(run: Run) -> RankReport:
     found = analyse_profiles(run) if run.reduced else analyse_ranks(run)
     clustering = cluster_by_silhouette(found.metrics.normalised())
     stretches = stretches_of(run)
-    verdict = verdict_of(run, found.costs)
+    run.results[OF_COSTS] = found.costs
+    verdict = verdict_of(run)
     extrema = extrema_of_run(found, clustering)
     return RankReport(
         file=str(run.path),

@@ -57,6 +57,8 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Fact]:
     fact = replace(
         report.unequal,
         quantity=f"Waiting for {report.name}",
+        cost_s=culprit.cost_s,
+        share=culprit.share,
         remedy=f"If it were as fast as the next {next_one}: {seconds(culprit.saved_s)} less.",
         run_name=report.title if several else "",
         topics=topics,

@@ -483,7 +483,7 @@ def callouts_of(facts: Sequence[Fact], run: Run, slow: Sequence[int]) -> tuple[C
         match fact:
             case UnequalWork(culprit=culprit) if culprit is not None and culprit.sure:
                 ranks = () if culprit.ranks in recur else culprit.ranks  # that says it with times
-            case GrowingWork():
+            case GrowingWork() if len(fact.ranks) < run.header.ranks:
                 ranks = fact.ranks
             case RecurringWork():
                 ranks = tuple(numbers[list(fact.recurring.columns)].tolist())

@@ -14,10 +14,18 @@ from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.remedies import Need, remedy
 from hindmost.analysis.runs.straggler import subject
-from hindmost.analysis.show.facts import Certainty, Fact, Link, RecurringWork, UnequalWork
+from hindmost.analysis.show.facts import (
+    Certainty,
+    Fact,
+    GrowingWork,
+    Link,
+    RecurringWork,
+    UnequalWork,
+)
 from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
 from hindmost.models.inference import MATTERS
 from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO, OUTSIDE
+from hindmost.models.ranks.extrema import MAJORITY
 from hindmost.text import capital, percent, seconds
 
 OWN = ("local", INJECTED)
@@ -115,25 +123,36 @@ def injected(looked: LookedAt) -> Iterator[Fact]:
 def noise(looked: LookedAt) -> Iterator[Fact]:
     """Yield what iterations cost that took longer than is typical of them.
 
-    Injected noise is no part of it where the replay can remove that alone.
+    Nothing if that is mostly work that grows, which is another fact. Where different ranks do in
+    turn, it is serialisation, as in the division of the time, and what a run without noise would
+    save is the remedy. Injected noise is no part of it where the replay can remove that alone.
     """
     quiet, turn_s = looked.remedies.quiet, looked.part_s(LOST_TO["serialisation"])
     cycle = "cycle" if looked.run.header.restart else "solve"
     shown = f"Map of one place of the {cycle}" if looked.run.restarts else "Map of iterations"
     links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
-    if quiet is None:
+    was_injected = bool(looked.ranks.metric(INJECTED).any())
+    if quiet is not None and quiet.saved_s <= 0.0:
+        return
+    nobody = looked.ranks.culprit is None and not looked.ranks.withheld
+    if quiet is None or (nobody and not was_injected and turn_s >= MAJORITY * quiet.saved_s):
         if turn_s > 0.0:
+            why = f"different ranks take longer in different iterations: {cause_of(looked, turn_s)}"
             yield looked.loss(
                 "Serialisation",
                 turn_s,
-                "Different ranks are the slowest in different iterations, through noise or work "
-                f"that varies. {straggler(looked.ranks)}",
-                f"At most {seconds(turn_s)} would be saved if no rank varied.",
+                f"{capital(why)}. {slowest_iteration_words(looked)} {blamed(looked)}",
+                f"At most {seconds(turn_s)} would be saved if no rank varied."
+                if quiet is None
+                else quiet.sentence,
                 links,
+                brief=why,
             )
         return
+    grown_s = sum(fact.cost_s for fact in looked.facts if isinstance(fact, GrowingWork))
+    if grown_s >= MAJORITY * quiet.saved_s:
+        return
     without, balanced = looked.remedies.uninjected, looked.remedies.balanced
-    was_injected = bool(looked.ranks.metric(INJECTED).any())
     said = quiet.sentence
     if without is not None:  # then it is what that leaves
         quiet = replace(quiet, recorded_s=quiet.recorded_s - without.saved_s)
@@ -147,7 +166,7 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
     shared = balanced is not None and balanced.predicted_s is None
     if shared:  # a rank that waits longer loses its core more often
         basis += "; a part of it in MPI may come from load imbalance"
-    cause = cause_of_noise(looked, quiet.saved_s)
+    cause = cause_of(looked, quiet.saved_s)
     also = " Injected noise is a part of it." if was_injected and without is None else ""
     apart = ", without the injected noise as well" if without is not None else f": {cause}"
     yield looked.loss(
@@ -158,34 +177,26 @@ def noise(looked: LookedAt) -> Iterator[Fact]:
         said,
         links,
         replay=quiet,
-        brief="" if was_injected else f"{whose_noise(looked, quiet.saved_s)}{cause}",
+        brief="" if was_injected else f"{drift_words(looked)}{cause}",
         certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
         basis=basis,
         topics=OF_MODELS,
     )
 
 
-def whose_noise(looked: LookedAt, cost_s: float) -> str:
-    """Say when or on which ranks iterations take longer, before a cause; empty if unknown.
-
-    Parameters
-    ----------
-    cost_s : float
-        What that costs.
-    """
+def drift_words(looked: LookedAt) -> str:
+    """Say that later iterations take longer, before a cause; empty if they do not."""
     drift = read_body_times(looked.run).drift if looked.run.bodies >= MIN_BODIES else 0.0
-    if abs(drift) > MATTERS:
-        more = "more" if drift > 0.0 else "less"
-        return (
-            f"iterations of the last quarter take {percent(abs(drift), 0)} {more} time than those "
-            "of the first: "
-        )
-    turn_s = looked.part_s(LOST_TO["serialisation"])
-    in_turn = looked.ranks.culprit is None and turn_s >= 0.5 * cost_s
-    return "different ranks take longer in different iterations: " if in_turn else ""
+    if abs(drift) <= MATTERS:
+        return ""
+    more = "more" if drift > 0.0 else "less"
+    return (
+        f"iterations of the last quarter take {percent(abs(drift), 0)} {more} time than those "
+        "of the first: "
+    )
 
 
-def cause_of_noise(looked: LookedAt, cost_s: float) -> str:
+def cause_of(looked: LookedAt, cost_s: float) -> str:
     """Say what may make single iterations longer, where no noise was injected.
 
     Parameters

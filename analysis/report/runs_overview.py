@@ -27,6 +27,7 @@ from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
     headline_of,
     judge_data,
+    leading_loss,
     worth_saying,
 )
 from hindmost.analysis.runs.over_ranks import other_loops
@@ -168,7 +169,7 @@ def headline_on_runs(
         doubt = "" if measured else f" That is {said[0].certainty}."
         top.append(f"{phrases.text(said[0])}{doubt}")
     top.append(capital(headline_of(said, work_share, findings)))
-    if said and not isinstance(said[0], GrowingWork):  # how what leads came to be
+    if not isinstance(leading_loss(said), GrowingWork):  # how what leads came to be
         top += [phrases.text(fact) for fact in said if isinstance(fact, GrowingWork)][:1]
     top += [repeated.text for repeated in leading.repeats[:1]]
     if said and said[0].leads:  # the program's own fault, then what disturbed the run

@@ -19,6 +19,7 @@ from hindmost.analysis.show.phrases import longer_words
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.inference import MATTERS
+from hindmost.models.ranks.growth import WorkGrowth
 from hindmost.models.recurring import (
     Recurring,
     excess_of,
@@ -48,15 +49,17 @@ class WorkCourse:
     ----------
     ranks : int array, shape (rank,)
         Those that were looked at.
-    growth : float64 array, shape (rank,)
-        The change of the median work from the first quarter to the last, relative to its place in
-        the restart cycle, as a share.
+    change : float64 array, shape (rank,)
+        That of the median work from the first quarter to the last, relative to its place in the
+        restart cycle, as a share.
+    growth : WorkGrowth or None
     recurring : tuple of Recurring
         Columns are numbers of ranks.
     """
 
     ranks: NDArray[np.intp]
-    growth: NDArray[np.float64]
+    change: NDArray[np.float64]
+    growth: WorkGrowth | None = None
     recurring: tuple[Recurring, ...] = ()
 
 
@@ -86,11 +89,12 @@ class WorkCourseTally:
         """Return the course of the work."""
         ranks = np.asarray(self._run.kept_ranks, np.intp)[self._columns]
         if not self._work:
-            return WorkCourse(ranks=ranks, growth=np.zeros(ranks.size))
+            return WorkCourse(ranks=ranks, change=np.zeros(ranks.size))
         work, place = np.concatenate(self._work), places_of(self._run)
         return WorkCourse(
             ranks=ranks,
-            growth=growth_of(work, place),
+            change=change_of(work, place),
+            growth=WorkGrowth.of(work, np.arange(len(work))),
             recurring=tuple(
                 replace(each, columns=tuple(ranks[list(each.columns)].tolist()))
                 for each in find_recurring(work, place)
@@ -117,7 +121,7 @@ def quarters_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([np.median(part, axis=0) for part in (values[:quarter], values[-quarter:])])
 
 
-def growth_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+def change_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     """Return the change from the first quarter to the last: float64, shape (rank,), a share.
 
     Parameters
@@ -164,13 +168,16 @@ def whose_drift(work: WorkCourse | None, drift: float) -> str:
     """
     if work is None or not work.ranks.size:
         return ""
-    changed = np.flatnonzero(np.sign(drift) * work.growth > MATTERS)
+    changed = np.flatnonzero(np.sign(drift) * work.change > MATTERS)
     verb = "grew" if drift > 0.0 else "fell"
     if not changed.size:
         return f"; no rank's own work {verb} by over {percent(MATTERS, 0)}, so time in MPI did"
-    order = changed[np.argsort(-np.abs(work.growth[changed]), kind="stable")]
+    if changed.size == work.ranks.size > MAX_NAMED:
+        change = percent(abs(float(np.median(work.change))), 0)
+        return f"; own work {verb} on all {changed.size} ranks by {change} (median)"
+    order = changed[np.argsort(-np.abs(work.change[changed]), kind="stable")]
     each = ", ".join(
-        f"rank {work.ranks[at]} by {percent(abs(float(work.growth[at])), 0)}"
+        f"rank {work.ranks[at]} by {percent(abs(float(work.change[at])), 0)}"
         for at in order[:MAX_NAMED]
     )
     more = f" and {changed.size - MAX_NAMED} more" if changed.size > MAX_NAMED else ""

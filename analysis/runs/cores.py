@@ -101,6 +101,12 @@ def core_wait(run: Run) -> CoreWait | None:
     )
 
 
+def share_with_core(run: Run) -> float:
+    """Return the share of the ranks' time in which they had a core, as far as that is known."""
+    waited = core_wait(run)
+    return 1.0 - waited.share if waited is not None and waited.matters else 1.0
+
+
 def observed_time(run: Run) -> tuple[NDArray[np.float64], str]:
     """Return the time of which the kernel's counts are, shape (rank,), seconds, and its name."""
     attached = run.header.spec.get("attached") or {}

@@ -56,6 +56,14 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     return Judgement(grade="fair", text=f"The data are usable with care: {listed}.", anchor=DATA)
 
 
+def leading_loss(facts: Sequence[Fact]) -> Fact | None:
+    """Return the costliest loss; where it is not certain, the costliest that is and matters."""
+    losses = [fact for fact in facts if fact.cost_s > 0.0 and not fact.relative]
+    certain = (fact for fact in losses if fact.sure and (fact.share or 0.0) >= MATTERS)
+    first = next(iter(losses), None)
+    return first if first is None or first.sure else next(certain, first)
+
+
 def headline_of(
     facts: Sequence[Fact], work_share: float | None, findings: Sequence[Finding]
 ) -> str:
@@ -70,11 +78,7 @@ def headline_of(
     findings : sequence of Finding
         On the data; an error comes first.
     """
-    losses = [fact for fact in facts if fact.cost_s > 0.0 and not fact.relative]
-    first = next(iter(losses), None)
-    if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
-        certain = [fact for fact in losses if fact.sure]
-        first = next((fact for fact in certain if (fact.share or 0.0) >= MATTERS), first)
+    first = leading_loss(facts)
     errors = [finding for finding in findings if finding.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
         own = [error for error in errors if not first.files or error.file in first.files]

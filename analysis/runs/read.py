@@ -9,8 +9,10 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -171,6 +173,19 @@ def title_of(run: Run) -> str:
 
 
 Result = TypeVar("Result")
+
+
+def once_a_run(find: Callable[[Run], Result]) -> Callable[[Run], Result]:
+    """Let a function find something of a run once, while that is open."""
+    known: WeakKeyDictionary[Run, Result] = WeakKeyDictionary()
+
+    @wraps(find)
+    def of_run(run: Run) -> Result:
+        if run not in known:
+            known[run] = find(run)
+        return known[run]
+
+    return of_run
 
 
 def cached(

@@ -12,7 +12,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hindmost.analysis.runs.check_bodies import named, recurring_of
+from hindmost.analysis.runs.check_bodies import (
+    named,
+    read_body_times,
+    read_work_course,
+    recurring_of,
+)
 from hindmost.analysis.runs.configuration import is_loop
 from hindmost.analysis.runs.cores import (
     CROWDED,
@@ -20,6 +25,7 @@ from hindmost.analysis.runs.cores import (
     TAKEN,
     busy_threads,
     core_wait,
+    share_with_core,
     unequal_threads,
 )
 from hindmost.analysis.runs.finding import DISTURBED, WORTH_SAYING, Finding, Topic
@@ -34,11 +40,8 @@ from hindmost.analysis.runs.sampled import (
 from hindmost.analysis.runs.straggler import StragglerVerdict, verdict_of
 from hindmost.analysis.runs.stretches import (
     Stretch,
-    growth_of_work,
     passes_in,
-    place_of_extra,
     stretches_of,
-    work_in,
 )
 from hindmost.analysis.runs.summary import link_words, node_links
 from hindmost.analysis.runs.tallies import MAX_IN_MEMORY
@@ -53,7 +56,7 @@ from hindmost.analysis.show.facts import (
     UnequalWork,
     ordered,
 )
-from hindmost.analysis.show.phrases import doubt_words
+from hindmost.analysis.show.phrases import WORK_OR_MACHINE, doubt_words
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import INJECTED, OTHER_WORK
 from hindmost.harness.runfile.reader import Run
@@ -113,7 +116,10 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
         leads = unequal.steady and (errors or starved)
         yield replace(unequal, leads=leads, others_recur=bool(recurring))
         yield from recurring
-        yield from growing_work(run, stretches, least_s, disturbed=disturbed)
+        # That some iterations in a row are slow is how growth looks, and no disturbance beside it.
+        codes = {finding.code for finding in findings} - {"slow-stretch"}
+        beside = not codes.isdisjoint(DISTURBED)
+        yield from growing_work(run, stretches, least_s, disturbed=beside)
     yield from no_core(run, findings)
     yield from slow_links(run)
 
@@ -121,7 +127,7 @@ def find_facts(run: Run, findings: Sequence[Finding]) -> Iterator[Fact]:
 def undisturbed_s(
     run: Run, verdict: StragglerVerdict, stretches: Sequence[Stretch], *, disturbed: bool
 ) -> float:
-    """Return the time of the iterations, or of the work of the quickest ones if that is less.
+    """Return the time of the iterations, or of the quickest ones' work and MPI if that is less.
 
     What costs time is a share of this one: disturbances do not make it matter less.
     """
@@ -129,22 +135,28 @@ def undisturbed_s(
         return run.solve_time_s
     parts = [stretch.quickest for stretch in stretches] or [verdict.costs.quickest]
     quickest_s = run.bodies * float(np.sum([part.whole_s for part in parts], axis=0).max())
-    return min(quickest_s, run.solve_time_s) or run.solve_time_s
+    return min(quickest_s + verdict.costs.in_mpi_s, run.solve_time_s) or run.solve_time_s
 
 
 def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -> UnequalWork:
-    """Return who the others wait for, or that nobody is waited for."""
+    """Return who the others wait for, or that nobody is waited for.
+
+    It costs the load imbalance, as in each division of the time; of a disturbed run what waiting
+    for the culprit costs.
+    """
     run, costs, culprit = verdict.run, verdict.costs, verdict.culprit
     attached = run.header.spec.get("attached") or {}
+    whole = "loop" if is_loop(run) or attached.get("solves") == 0 else "solve"
+    whole = "program's" if attached.get("no_loop") else whole
     own_s, waits = costs.own_s, costs.wait_s / np.maximum(costs.time_s, 1e-300)
-    beyond_s = float(own_s.max() - own_s.mean())
+    beyond_s = share_with_core(run) * float(own_s.max() - own_s.mean())
     whole_s = max(run.solve_time_s, 1e-300)
     fact = UnequalWork(
         quantity="Load imbalance",
         culprit=culprit,
         ranks=run.header.ranks,
         iterations=run.bodies,
-        whole="loop" if is_loop(run) or attached.get("solves") == 0 else "solve",
+        whole=whole,
         most_times=float(over_others(own_s).max()),
         beyond_s=beyond_s,
         cost_s=beyond_s,
@@ -162,12 +174,11 @@ def unequal_work(verdict: StragglerVerdict, stretches: Sequence[Stretch] = ()) -
         float(spent_s[culprit.rank] - spent_s.mean())
         for spent_s in (own_s, costs.sum_of([INJECTED]))
     )
+    if culprit.quickest or culprit.undisturbed:  # then sums are of the disturbance as well
+        fact = replace(fact, quantity="Unequal work", cost_s=culprit.cost_s, share=culprit.share)
     return replace(
         fact,
-        quantity="Unequal work",
         subject=verdict.name,
-        cost_s=culprit.cost_s,
-        share=culprit.share,
         certainty=Certainty.MEASURED if culprit.sure else Certainty.OPEN,
         doubt=doubt_words(culprit, run.bodies),
         where=where,
@@ -196,20 +207,14 @@ def place_of(
     rank = run.kept_ranks.tolist().index(culprit.rank)
     culprit = replace(culprit, rank=rank, ranks=tuple(columns))
     samples = RunSamples.of(run) if stretches else None
-    extra = None
-    if samples is None:
-        work = work_in(stretches, quickest=culprit.quickest)
-        stretch, where_share = place_of_extra(stretches, work, culprit.rank)
-    else:
-        stretch, where_share = stretch_of_extra(samples, stretches, culprit)
-        if stretch is not None:
-            extra = extra_work(run, samples, culprit, stretch, stretches)
+    stretch, where_share = stretch_of_extra(samples, stretches, culprit)
     where = "" if stretch is None else str(stretch)
     activity, activity_share = activity_of_extra(run, culprit.ranks)
     if activity:
         where, where_share = f"in PETSc's {activity}", activity_share
-        if samples is not None and stretch is not None:
-            extra = extra_work(run, samples, culprit, stretch, stretches, activity)
+    extra = None
+    if samples is not None and stretch is not None:
+        extra = extra_work(run, samples, culprit, stretch, stretches, activity)
     return where, where_share, extra
 
 
@@ -293,25 +298,37 @@ def growing_work(
     run: Run, stretches: Sequence[Stretch], least_s: float, *, disturbed: bool
 ) -> Iterator[GrowingWork]:
     """Yield on which ranks and between which calls work grows most, if it costs so much."""
-    growth = growth_of_work(run, stretches)
-    if growth is None or growth.added_s < least_s:
+    numbers = np.asarray(run.kept_ranks)
+    places = [(str(stretch), stretch.growth) for stretch in stretches]
+    if not places and read_body_times(run).drift > MATTERS:
+        course = read_work_course(run)
+        if course is not None and course.growth is not None:
+            numbers, places = course.ranks, [("", course.growth)]
+    where, growth = max(places, key=lambda place: place[1].more_s.max(), default=("", None))
+    if growth is None:
         return
-    ranks = np.asarray(run.kept_ranks)[list(growth.ranks)]
+    cost_s = run.bodies * float(growth.more_s.max())
+    if cost_s < least_s or not cost_s:
+        return
+    grown = np.flatnonzero((growth.grows > 0) & (run.bodies * growth.more_s >= least_s))
+    ranks, perhaps = numbers[grown], disturbed and growth.grows[grown].min() < 2
+    function = function_of_growth(run, grown.tolist(), contexts_at(stretches, where), cost_s)
+    on_all, since = ranks.size == run.header.ranks > 1, int(growth.since[growth.more_s.argmax()])
     yield GrowingWork(
         quantity="Growing work",
-        subject=named(ranks),
+        subject=f"all {ranks.size} ranks" if on_all else named(ranks),
         ranks=tuple(ranks.tolist()),
-        begin_s=growth.begin_s,
-        end_s=growth.end_s,
-        where=growth.where,
-        function=function_of_growth(
-            run, growth.ranks, contexts_at(stretches, growth.where), growth.added_s
-        ),
-        perhaps=disturbed and not growth.clear,
-        cost_s=growth.added_s,
-        share=growth.added_s / max(run.solve_time_s, 1e-300),
-        certainty=Certainty.OPEN if disturbed and not growth.clear else Certainty.MEASURED,
-        basis="median work of the last third of the iterations over that of the first",
+        begin_s=float(growth.begin_s[grown].mean()),
+        end_s=float(growth.end_s[grown].mean()),
+        since=since,
+        where=where,
+        function=function,
+        perhaps=perhaps,
+        doubt=WORK_OR_MACHINE if (on_all or since) and function is None else "",
+        cost_s=cost_s,
+        share=cost_s / max(run.solve_time_s, 1e-300),
+        certainty=Certainty.OPEN if perhaps else Certainty.MEASURED,
+        basis="quickest iterations of each part of the run over those before it grew",
         topics=OF_TIMES,
         codes=("drift",),
         files=(str(run.path),),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.stretches import Stretch, place_of_extra, work_in
+from hindmost.analysis.runs.stretches import Stretch
 from hindmost.analysis.show.facts import ExtraWork, InFunction
 from hindmost.harness.runfile.contexts import CodePlace
 from hindmost.harness.runfile.reader import Run
@@ -257,16 +257,23 @@ def contexts_in(stretches: Sequence[Stretch]) -> list[int]:
 
 
 def stretch_of_extra(
-    samples: RunSamples, stretches: Sequence[Stretch], culprit: Culprit
+    samples: RunSamples | None, stretches: Sequence[Stretch], culprit: Culprit
 ) -> tuple[Stretch | None, float]:
     """Return the stretch with most of a culprit's extra work, and its share of that.
 
-    See `place_of_extra`; the work is processor time where that makes it the culprit.
+    None and 0 if that is not known. The work is what makes it the culprit: processor time, that of
+    the quickest iterations, or that of all.
     """
-    work = work_in(stretches, quickest=culprit.quickest)
-    if culprit.processor:
-        work = processor_times(samples, stretches)
-    return place_of_extra(stretches, work, culprit.rank)
+    if not stretches or stretches[0].work_s.size < 2:
+        return None, 0.0
+    work_s = [each.quickest.typical_s if culprit.quickest else each.work_s for each in stretches]
+    if culprit.processor and samples is not None:
+        work_s = processor_times(samples, stretches)
+    extra_s = (np.array(work_s) - median_of_others(np.array(work_s)))[:, culprit.rank]
+    at, whole_s = int(extra_s.argmax()), float(extra_s.sum())
+    if not extra_s[at] > 0.0 < whole_s:
+        return None, 0.0
+    return stretches[at], min(float(extra_s[at]) / whole_s, 1.0)
 
 
 def processor_times(samples: RunSamples, stretches: Sequence[Stretch]) -> list[NDArray[np.float64]]:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from hindmost.analysis.runs.check_bodies import recurring_of
 from hindmost.analysis.runs.cores import observed_time
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
+from hindmost.analysis.runs.read import once_a_run
 from hindmost.analysis.runs.sampled import contexts_in, has_more_in_a_function
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.analysis.runs.tallies import (
@@ -160,6 +160,10 @@ class RankCostsTally:
         )
 
 
+OF_COSTS: Wanted[RankCosts] = Wanted(RankCostsTally, checked=False)
+"""What `costs_of` reads; others that read the costs as well keep them in `Run.results`."""
+
+
 def costs_of(run: Run) -> RankCosts:
     """Return what the ranks cost each other: of a reduced run from its profiles.
 
@@ -171,7 +175,7 @@ def costs_of(run: Run) -> RankCosts:
     if not run.bodies:
         raise DataError(f"{run.path} has no iterations, so its ranks cannot be compared.")
     if not run.reduced:
-        return tallied(run, Wanted(RankCostsTally, checked=False))
+        return tallied(run, OF_COSTS)
     profile = profiles_of(run)
     own = profile[:, :, [name not in IN_MPI for name in run.phases]].sum(axis=2)
     bodies = run.variable("interval_bodies")
@@ -267,33 +271,19 @@ class StragglerVerdict:
         return self.run.header.synchronisation == "pipelined"
 
 
-KNOWN: WeakKeyDictionary[Run, StragglerVerdict] = WeakKeyDictionary()
-"""The verdicts on runs that are open."""
-
-
-def verdict_of(run: Run, costs: RankCosts | None = None) -> StragglerVerdict:
-    """Return who the culprit of a run is; it is found once.
+@once_a_run
+def verdict_of(run: Run) -> StragglerVerdict:
+    """Return who the culprit of a run is.
 
     Where the run knows the calls of its code, the quickest iterations are those of each stretch
     between two calls: these show more than whole ones.
-
-    Parameters
-    ----------
-    costs : RankCosts, optional
-        As `costs_of` returns them.
 
     Raises
     ------
     DataError
         See `costs_of`.
     """
-    if run not in KNOWN:
-        KNOWN[run] = find_verdict(run, costs or costs_of(run))
-    return KNOWN[run]
-
-
-def find_verdict(run: Run, costs: RankCosts) -> StragglerVerdict:
-    """Find the culprit of a run; see `verdict_of`."""
+    costs = costs_of(run)
     stretches = () if run.reduced else stretches_of(run)  # else of some ranks
     withheld = why_withheld(run) or why_nobody(run, costs)
     if withheld:

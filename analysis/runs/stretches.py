@@ -7,9 +7,8 @@ the same on all ranks and in all iterations, whatever call of MPI the functions 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import places_of, recurring_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
+from hindmost.analysis.runs.read import once_a_run
 from hindmost.analysis.runs.tallies import (
     MAX_IN_MEMORY,
     Block,
@@ -28,22 +28,10 @@ from hindmost.harness.loops.code import NOT_THE_PROGRAM
 from hindmost.harness.runfile.contexts import CallContexts, CodePlace
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.culprit import (
-    HALF_AS_FAST,
-    QUICK,
-    QUICKEST,
-    STEADY,
-    QuickestWork,
-    median_of_others,
-    over_others,
-    quickest_of,
-)
-from hindmost.models.ranks.extrema import MAJORITY
+from hindmost.models.ranks.culprit import QuickestWork, over_others, quickest_of
+from hindmost.models.ranks.growth import WorkGrowth
 from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
-
-USUAL = 0.9
-"""Quantile of iterations up to which they are usual."""
 
 
 class CallPlace(NamedTuple):
@@ -87,12 +75,7 @@ class Stretch:
         in each.
     quickest : QuickestWork
         Of its quickest iterations.
-    begin_s, end_s : float64 array, shape (rank,), seconds
-        Median work of an iteration, of the first and of the last third of the iterations.
-    grows : int array, shape (rank,)
-        1 if the last is above what nine in ten of the first iterations take, and three in four of
-        the last above the first, or the quickest of the last agree and are above the first's; 2 if
-        these are twice the first's.
+    growth : WorkGrowth
     recurring : tuple of Recurring
         Iterations that come back longer in it.
     contexts : tuple of int
@@ -105,14 +88,13 @@ class Stretch:
     waited_for_s: NDArray[np.float64]
     beyond_s: NDArray[np.float64]
     quickest: QuickestWork
-    begin_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    grows: NDArray[np.int64]
+    growth: WorkGrowth
     recurring: tuple[Recurring, ...] = ()
     contexts: tuple[int, ...] = ()
 
     JSON = (
-        "after before work_s wait_s waited_for_s beyond_s quickest_s=quickest.whole_s begin_s end_s"
+        "after before work_s wait_s waited_for_s beyond_s quickest_s=quickest.whole_s "
+        "begin_s=growth.begin_s end_s=growth.end_s"
     )
 
     @property
@@ -155,19 +137,9 @@ def between(after: str, before: str) -> str:
     return f"between {after} and {'the next time there' if after == before else before}"
 
 
-KNOWN: WeakKeyDictionary[Run, tuple[Stretch, ...]] = WeakKeyDictionary()
-"""The stretches of runs that are open."""
-
-
+@once_a_run
 def stretches_of(run: Run) -> tuple[Stretch, ...]:
-    """Return the stretches of a run, that with most work first; they are found once."""
-    if run not in KNOWN:
-        KNOWN[run] = find_stretches(run)
-    return KNOWN[run]
-
-
-def find_stretches(run: Run) -> tuple[Stretch, ...]:
-    """Find the stretches of a run, that with most work first.
+    """Return the stretches of a run, that with most work first.
 
     Where the calls of some iterations are not known one by one, those of the others stand for all.
     None if the run does not know where its calls were made, or where no efficiency is given: what
@@ -195,6 +167,7 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
     first = int(np.argmax(np.append(known, -1) != np.arange(known.size + 1)))
     unit = passes_in(run) // run.bodies if of_all > 1.0 else 1
     quantiles = len(quickest_of(np.zeros(known.size)))
+    values = 3 + len(fields(WorkGrowth)) + quantiles
     is_event = (kinds > 0) & (kinds[:, :1] != EventKind.UNKNOWN)
     body_of = np.repeat(np.arange(known.size), np.count_nonzero(is_event[known], axis=1))
     is_event = is_event.ravel()
@@ -226,12 +199,14 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
         for (name, number), at in zip(names.items(), places, strict=True):
-            row = found.setdefault(name, np.zeros((quantiles + 6, run.columns)))[:, rank]
+            row = found.setdefault(name, np.zeros((values, run.columns)))[:, rank]
             row[:2] = of_all * work_s[number], of_all * wait_s[number]
             if work_s[number] >= WORTH_SAYING * work_s.sum():
                 own = np.bincount(bodies[at], work[1:][at], known.size).astype(np.float64)
-                row[2:6], row[6:] = course(own, known / run.bodies), quickest_of(own)
-                row[2] *= of_all
+                row[2] = of_all * float(np.maximum(own - np.median(own), 0.0).sum())
+                growth = WorkGrowth.of(own[:, None], known)
+                row[3:-quantiles] = [getattr(growth, field.name)[0] for field in fields(growth)]
+                row[-quantiles:] = quickest_of(own)
                 if of_all > 1.0:
                     own = work[1:][at][bodies[at] < first]
                     missing = first * unit - own.size  # before its first call nothing is known
@@ -250,12 +225,16 @@ def find_stretches(run: Run) -> tuple[Stretch, ...]:
             wait_s=each[1],
             waited_for_s=of_all * waited_for.get(name, np.zeros(run.columns)),
             beyond_s=each[2],
-            quickest=QuickestWork.of_quantiles(each[6:]).with_recurring(
+            quickest=QuickestWork.of_quantiles(each[-quantiles:]).with_recurring(
                 recurring.get(name, ()), run.bodies
             ),
-            begin_s=each[3],
-            end_s=each[4],
-            grows=each[5].astype(np.int64),
+            growth=WorkGrowth(
+                begin_s=each[3],
+                end_s=each[4],
+                grows=each[5].astype(np.int64),
+                more_s=each[6],
+                since=each[7].astype(np.int64),
+            ),
             recurring=recurring.get(name, ()),
             contexts=tuple(sorted(begins[name])),
         )
@@ -300,9 +279,7 @@ def stretches_of_sums(run: Run) -> tuple[Stretch, ...]:
             quickest=QuickestWork.of_quantiles(
                 np.transpose([quickest_of(own) for own in sums[0][:, None]])
             ),
-            begin_s=none,
-            end_s=none,
-            grows=none.astype(np.int64),
+            growth=WorkGrowth.of(sums[0][None], np.zeros(1, np.int64)),
             contexts=tuple(sorted(begins[name])),
         )
         for name, sums in sorted(found.items(), key=lambda each: -each[1][0].sum())
@@ -437,109 +414,3 @@ def place_at(chain: Sequence[CodePlace], at: int) -> CallPlace:
         return CallPlace(chain[at])
     inner = next((one.function for one in chain[at + 1 :] if not one.is_address), "")
     return CallPlace(chain[at], inner)
-
-
-def course(
-    work: NDArray[np.float64], place: NDArray[np.float64]
-) -> tuple[float, float, float, int]:
-    """Return how the work of a stretch varies and grows; see `Stretch`.
-
-    Parameters
-    ----------
-    work : float64 array, shape (iteration,), seconds
-    place : float64 array, shape (iteration,)
-        Of these iterations in the run, from 0 to 1.
-
-    Returns
-    -------
-    float
-        ``beyond_s``.
-    float, float, int
-        ``begin_s``, ``end_s`` and ``grows``; of few iterations no growth is told.
-    """
-    beyond_s = float(np.maximum(work - np.median(work), 0.0).sum())
-    first, last = work[3.0 * place < 1.0], work[3.0 * place >= 2.0]
-    if min(first.size, last.size) * (1.0 - USUAL) < 0.99:  # none of them is beyond the usual ones
-        return beyond_s, 0.0, 0.0, 0
-    at = (0.5, QUICK, QUICKEST, USUAL)
-    begin_s, first_s, _, usual_s = np.quantile(first, at).tolist()
-    end_s, later_s, last_s, _ = np.quantile(last, at).tolist()
-    if not begin_s > 0.0:  # the program went another way at first
-        return beyond_s, begin_s, end_s, 0
-    clear = begin_s < usual_s < end_s and begin_s < later_s
-    agree = first_s < last_s and later_s <= STEADY * last_s
-    grows = 2 if 0.0 < HALF_AS_FAST * first_s < last_s else int(clear or agree)
-    return beyond_s, begin_s, end_s, grows
-
-
-def place_of_extra(
-    stretches: Sequence[Stretch], work: Sequence[NDArray[np.float64]], rank: int
-) -> tuple[Stretch | None, float]:
-    """Return the stretch with most of the extra work of a rank, and its share of that.
-
-    None and 0 if that is not known.
-
-    Parameters
-    ----------
-    work : sequence of float64 array, shape (rank,), seconds
-        Of each stretch.
-    rank : int
-        A column of the run.
-    """
-    if not stretches or work[0].size < 2:
-        return None, 0.0
-    extra = np.array([each[rank] - median_of_others(each)[rank] for each in work])
-    at, whole_s = int(extra.argmax()), float(extra.sum())
-    if not extra[at] > 0.0 < whole_s:
-        return None, 0.0
-    return stretches[at], min(float(extra[at]) / whole_s, 1.0)
-
-
-def work_in(stretches: Sequence[Stretch], *, quickest: bool) -> list[NDArray[np.float64]]:
-    """Return the work in each stretch: of the quickest iterations, or of all of them."""
-    return [stretch.quickest.typical_s if quickest else stretch.work_s for stretch in stretches]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
-    """Where work grows most from iteration to iteration.
-
-    Attributes
-    ----------
-    ranks : tuple of int
-        Columns of the run.
-    where : str
-        Between which calls.
-    begin_s, end_s : float
-        Median work of an iteration, of the first and of the last third: the mean of these ranks.
-    added_s : float
-        What the last third has more on the rank with most of it.
-    clear : bool
-        Whether even the quickest iterations of the last third take twice those of the first.
-    """
-
-    ranks: tuple[int, ...]
-    where: str
-    begin_s: float
-    end_s: float
-    added_s: float
-    clear: bool
-
-
-def growth_of_work(run: Run, stretches: Sequence[Stretch]) -> Growth | None:
-    """Return where work grows most; None if nowhere."""
-    growing = [stretch for stretch in stretches if stretch.grows.any()]
-    if not growing:
-        return None
-    grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
-    at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
-    ranks = np.flatnonzero(grown[at] >= MAJORITY * grown[at, rank])
-    stretch = growing[at]
-    return Growth(
-        ranks=tuple(ranks.tolist()),
-        where=str(stretch),
-        begin_s=float(stretch.begin_s[ranks].mean()),
-        end_s=float(stretch.end_s[ranks].mean()),
-        added_s=float(grown[at, rank]) * (run.bodies // 3),
-        clear=bool(stretch.grows[ranks].min() == 2),
-    )

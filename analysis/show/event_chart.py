@@ -145,7 +145,7 @@ def event_data(chart: EventChart) -> dict[str, Any]:
         "kind": "events",
         "x": {"name": "time", "label": "time since the solve began, s", "unit": " s",
               "limits": (float(chart.begin[0]), last)},
-        "y": {"limits": (-0.5, chart.ranks.size - 0.5), "counted": True,
+        "y": {"title": "rank", "limits": (-0.5, chart.ranks.size - 0.5), "counted": True,
               "upright": True, "names": [str(rank) for rank in chart.ranks.tolist()]},
         "iterations": chart.iterations.tolist(),
         "of": chart.of,

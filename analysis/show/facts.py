@@ -314,8 +314,8 @@ class UnequalWork(Fact):
         Share of its own time that the culprit spends in messages and collectives, and the others;
         that of all ranks twice without a culprit.
     where_share : float
-        Part of its additional work that lies at ``where``: `place_of_extra` of
-        `hindmost.analysis.runs.stretches`, of samples by `hindmost.analysis.runs.sampled`.
+        Part of its additional work that lies at ``where``: `stretch_of_extra` of
+        `hindmost.analysis.runs.sampled`.
     upper_limit : bool
         Whether ranks work while collectives are pending, so that the cost is at most that.
     counts_work : bool
@@ -388,14 +388,16 @@ class RecurringWork(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowingWork(Fact):
-    """Work that grows from iteration to iteration; it costs what the last third has more.
+    """Work that grows from iteration to iteration; it costs what that adds to the run.
 
     Attributes
     ----------
     ranks : tuple of int
         The numbers of those on which it grows.
     begin_s, end_s : float
-        Median work of an iteration, of the first and of the last third.
+        Work of the quickest iterations of the first and of the last third.
+    since : int
+        The iteration from which on there is more, where it grows in one step; else 0.
     perhaps : bool
         Whether a disturbance may be why.
     function : InFunction or None
@@ -405,6 +407,7 @@ class GrowingWork(Fact):
     ranks: tuple[int, ...]
     begin_s: float
     end_s: float
+    since: int = 0
     perhaps: bool = False
     function: InFunction | None = None
 

@@ -15,6 +15,8 @@ from hindmost.text import Unit, percent, seconds, unit_for
 MAX_COLUMNS = 1200
 MIN_RANGE = 1.1
 """Longest over shortest time of an axis at least: what is nearly equal looks equal."""
+TYPICAL = 0.9
+"""Quantile of the cells of what stands out that colours reach."""
 MAX_ROWS = 600
 """Of ranks, and steps of a chart over them; neighbours are pooled."""
 
@@ -108,9 +110,12 @@ class HeatMap:
 
     @property
     def colour_limits_s(self) -> tuple[float, float]:
-        """The times at the ends of the colours; there are shorter and longer ones."""
+        """The times at the ends of the colours, which tell apart most cells and what stands out."""
         low, high = worth_showing(self.times)
-        return low, max(high, low * MIN_RANGE, 1e-12)
+        pointed = [
+            float(np.quantile(cells, TYPICAL)) for cells in map(self.cells_of, self.callouts)
+        ]
+        return low, max(high, low * MIN_RANGE, 1e-12, *pointed)
 
     @property
     def stride(self) -> int:
@@ -148,6 +153,15 @@ class HeatMap:
             return [rank for rank in callout.ranks if rank < self.ranks]
         there = {rank: row for row, rank in enumerate(self.numbers.tolist())}
         return [there[rank] for rank in callout.ranks if rank in there]
+
+    def cells_of(self, callout: Callout) -> NDArray[np.float64]:
+        """Return the cells of what stands out: shape (cell,), one of 0 if none are shown."""
+        rows = np.unique(np.array(self.rows_of(callout), np.intp) // self.ranks_a_row)
+        columns = np.arange(len(self.times))
+        if callout.iterations:
+            columns = np.searchsorted(self.first_body, callout.iterations, side="right") - 1
+        cells = self.times[np.ix_(columns[columns >= 0], rows)].ravel()
+        return cells if cells.size else np.zeros(1)
 
     def coarser(self, columns: int, rows: int) -> HeatMap:
         """Return the map pooled to at most this number of columns and rows."""

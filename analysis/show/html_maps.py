@@ -43,6 +43,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
             "counted": True,
         },
         "y": {
+            "title": "rank",
             "limits": (-0.5, coarse.ranks - 0.5),
             "counted": True,
             "upright": True,

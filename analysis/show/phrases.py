@@ -98,7 +98,8 @@ def sentences(fact: Fact) -> list[Sentence]:
             ]
         case GrowingWork():
             grown = in_function(fact.function, "what is added")
-            return [Sentence(f"{capital(brief(fact))}."), *grown]
+            doubt = [Sentence(fact.doubt)] if fact.doubt else []
+            return [Sentence(f"{capital(brief(fact))}."), *grown, *doubt]
         case UnequalThreads():
             shared = (
                 f"{counted(fact.threads, 'thread')} of a rank work in OpenMP regions; their "
@@ -138,9 +139,11 @@ def brief(fact: Fact) -> str:
         case GrowingWork():
             where = f" {fact.where}" if fact.where else ""
             perhaps = ", perhaps through a disturbance" if fact.perhaps else ""
+            grows = "rises" if fact.since else "grows"
+            since = f" at about iteration {fact.since}" if fact.since else ""
             return (
-                f"work of {fact.subject}{where} grows from {seconds(fact.begin_s)} to "
-                f"{seconds(fact.end_s)} an iteration{perhaps}"
+                f"work of {fact.subject}{where} {grows} from {seconds(fact.begin_s)} to "
+                f"{seconds(fact.end_s)} an iteration{since}{perhaps}"
             )
         case UnequalThreads(imbalance=TeamImbalance() as imbalance):
             others = "its other thread" if fact.threads == 2 else "its other threads on average"
@@ -296,6 +299,12 @@ WORK_OR_CORE = (
     "count their instructions outside MPI."
 )
 """What times do not tell, nor instructions of whole iterations: a rank that waits has them, too."""
+
+
+WORK_OR_MACHINE = (
+    "That is more work, or a slower machine (frequency, other programs): instructions of an "
+    "iteration tell."
+)
 
 
 def waited_words(share: float, most: float, worst: str, window: str) -> str:

@@ -17,7 +17,7 @@ from hindmost.harness.runfile.attributes import Amount, Count
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.time_left import TimeUse, time_use_of
 from hindmost.models.ahead.checkpoints import optimum_s, waste
-from hindmost.models.ahead.within import DRAWS, iterations_within
+from hindmost.models.ahead.next_iterations import DRAWS, iterations_within
 from hindmost.text import counted, duration, parse_duration, percent, seconds
 
 SEED = 1

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hindmost.processes import START, is_alive, stat_fields
 
-POLL_S = 0.05
+POLL_S, PATIENCE_S = 0.05, 5.0
 NOT_INHERITED = ("LD_PRELOAD", "OMPI_", "PMIX_", "PMI_", "PRTE_", "MPI_", "HINDMOST_")
 """First letters of variables that would make the process one of the program's."""
 
@@ -51,7 +51,7 @@ class Beside:
         # A shell that ends at once starts it: programs wait for their children.
         shell = ("/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 & echo $!', "sh")
         started = subprocess.run(
-            [*shell, sys.executable, "-m", __name__, *words],
+            [*shell, sys.executable or "python3", "-m", __name__, *words],
             stdout=subprocess.PIPE,
             env={**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,
@@ -63,16 +63,20 @@ class Beside:
         """End it: the part is over."""
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
-        while is_alive(self._process):
+        end_s = time.monotonic() + PATIENCE_S  # a disk that hangs keeps it, and not the program
+        while is_alive(self._process) and time.monotonic() < end_s:
             time.sleep(0.001)
         shutil.rmtree(self._pages, ignore_errors=True)
 
 
 def follow_node(pages: Path) -> Beside | None:
     """Have a process follow the ranks of this node; None if somebody does, or nobody can."""
-    with suppress(OSError, subprocess.SubprocessError):  # the program runs without it
+    with suppress(OSError):
         pages.mkdir(mode=0o700)
-        return Beside(pages)
+        try:
+            return Beside(pages)
+        except (OSError, ValueError, subprocess.SubprocessError):  # the program runs without it
+            shutil.rmtree(pages, ignore_errors=True)
     return None
 
 

@@ -311,10 +311,8 @@ def chosen_loops(
         found = tuple(each.summed(unit, candidates) for each in found)
     if not found:
         alone = candidates_of(summaries[:1]) if len(summaries) > 1 and not candidates else {}
-        of_first = _listed(
-            names_of(contexts, alone, first.loops), alone, unseparated(contexts, alone, first)
-        )
-        listed = _listed(names, candidates, unsure) if candidates else None
+        of_first = _listed(contexts, alone, first, unseparated(contexts, alone, first))
+        listed = _listed(contexts, candidates, first, unsure) if candidates else None
         raise UnsureError(_why_none(name, listed, of_first, contexts))
     return [
         (
@@ -489,15 +487,20 @@ def callers_of(
 
 
 def _listed(
-    names: Mapping[Signature, str],
+    contexts: CallContexts,
     candidates: Mapping[Signature, Candidate],
+    first: RankLoops,
     unsure: Collection[Signature],
 ) -> str:
     """Name loops, those with most of the time first."""
     several = [candidate for candidate in candidates.values() if candidate.iterates]
+    names = names_of(contexts, candidates, first.loops)
+    callers = callers_of(contexts, names, first.loops)
     loops = [
-        f"'{names[each.signature]}' {'at least ' if each.signature in unsure else ''}"
-        f"{each.iterations:,} x, {percent(each.share, 0)} of the time"
+        f"'{names[each.signature]}' "
+        + (f"from {callers[each.signature]} " if each.signature in callers else "")
+        + ("at least " if each.signature in unsure else "")
+        + f"{each.iterations:,} x, {percent(each.share, 0)} of the time"
         + ("" if each.equal else f" (up to {each.most:,} on other ranks)")
         for each in sorted(several, key=lambda each: -each.share)
     ]

@@ -76,7 +76,7 @@ def latency_and_bandwidth(sizes: ArrayLike, times: ArrayLike) -> tuple[float, fl
         Latency in seconds, at least 0, and bytes per second. If larger files take no longer, the
         bandwidth is that of the largest file.
     """
-    from hindmost.models.adaptive.network import line
+    from hindmost.models.simulation.network import line
 
     size, taken = np.asarray(sizes, float), np.asarray(times, float)
     latency, per_byte, _ = line(size, taken)

@@ -227,7 +227,7 @@ def described(times: NetworkTimes) -> ProbeResult:
 
 def link(timed: Sequence[Timed]) -> Link:
     """Fit the pieces of a link to medians."""
-    from hindmost.models.adaptive.network import fit_link
+    from hindmost.models.simulation.network import fit_link
 
     return fit_link([each.size for each in timed], [each.median_s for each in timed])
 

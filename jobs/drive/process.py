@@ -196,11 +196,6 @@ def told_to_stop(signals: Signals) -> bool:
     return signals.stop
 
 
-def shell_status(status: int) -> int:
-    """Return an exit status as a shell does: 128 plus the number of the signal."""
-    return 128 - status if status < 0 else status
-
-
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Send a signal to a process and its group."""
     with suppress(ProcessLookupError, PermissionError):
@@ -286,7 +281,8 @@ def cause_of(ended: ProcessEnd, *, said: str) -> Cause:
     """
     if ended.by is not None:
         return ended.by
-    status = shell_status(ended.status)
+    # As a shell has it: 128 plus the number of the signal.
+    status = 128 - ended.status if ended.status < 0 else ended.status
     if status in ASKED_TO_END and (first := EXITED.search(said)):
         status = int(first[1])
     cause = CAUSES.get(status, Cause.CRASHED)

@@ -58,7 +58,8 @@ def print_status(study: StudyFolder, state: StudyState, folder: Path) -> None:
     write_lines(f"{study.plan.study} on {study.plan.machine.name}: {total}: {told}")
     if state.remark:
         write_lines(f"  job states are unknown: {state.remark}")
-    going = [allocation for allocation in state.allocations if worth_a_line(allocation)]
+    left = (RunState.RUNNING, RunState.WAITING, RunState.LEFT)
+    going = [each for each in state.allocations if any(each.counts[run] for run in left)]
     for each in going[:FIRST]:
         done = each.counts[RunState.DONE]
         write_lines(f"  {each.allocation}: {done} of {len(each.runs)} done; {job_words(each)}")
@@ -68,23 +69,13 @@ def print_status(study: StudyFolder, state: StudyState, folder: Path) -> None:
     for failure in state.failures[:FIRST]:
         # Launchers draw lines of dashes below their messages.
         lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
-        said = lines or [status_words(failure.status)]
+        status = failure.status
+        said = lines or [f"{f'status {status}' if status >= 0 else f'signal {-status}'}, no output"]
         write_lines(f"  run {failure.run}: {failure.cause}: {said[-1]}")
     if len(state.failures) > FIRST:
         causes = Counter(str(failure.cause) for failure in state.failures)
         write_lines(f"  causes: {', '.join(f'{count} {cause}' for cause, count in causes.items())}")
     write_lines(f"next: {next_step(state, folder)}")
-
-
-def worth_a_line(state: AllocationState) -> bool:
-    """Tell whether an allocation has remaining runs."""
-    return any(state.counts[each] for each in (RunState.RUNNING, RunState.WAITING, RunState.LEFT))
-
-
-def status_words(status: int) -> str:
-    """Describe the end of a run that printed nothing."""
-    how = f"status {status}" if status >= 0 else f"signal {-status}"
-    return f"{how}, no output"
 
 
 def job_words(state: AllocationState) -> str:

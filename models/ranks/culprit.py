@@ -228,7 +228,7 @@ class Culprit:
     times : float
         Own work over the median of the others', of iterations that nothing disturbs; of all if
         these do not show it. Of nodes, of their medians. Which of these:
-        `hindmost.analysis.runs.straggler.find_verdict`.
+        `hindmost.analysis.runs.straggler.verdict_of`.
     quickest : bool
         Whether others take so much longer that this is not to be seen in sums.
     processor : bool

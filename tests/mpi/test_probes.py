@@ -26,7 +26,7 @@ SHORT = """
 import sys
 from hindmost.cli import main
 from hindmost.harness.probes import grind, network, noise
-from hindmost.harness.probes.sampling import Effort
+from hindmost.harness.probes.section import Effort
 grind.CELL_STEPS, grind.QUICK_CELLS = 3_000, (1400, 3000)
 network.QUICK = Effort(cap_s=0.05, blocks=5, batch_s=1e-5)
 noise.QUICK = noise.NoiseEffort(detours_s=0.05, fwq_s=0.05, quantum_s=2e-4)

@@ -13,9 +13,9 @@ from tests.papers.conftest import DECKS, Ran, Told, drawn, holds
 
 import hindmost
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.adaptive.network import fit_link
 from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.ahead.checkpoints import young_s
+from hindmost.models.simulation.network import fit_link
 
 CALM = CycleLaw(
     iterations=(0, 0), adapts_every=0, growth=1.0, spikes=0.0, drift=0.0, wander=0.0, noise=0.005

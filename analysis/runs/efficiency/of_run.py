@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.cores import core_wait
+from hindmost.analysis.runs.cores import core_wait, share_with_core
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.over_ranks import counts_cells
@@ -127,10 +127,9 @@ def where_time_goes(run: Run, whole: Efficiencies) -> dict[str, float]:
         spent = float(profiles_of(run)[:, :, at].sum()) if run.reduced else spent
         injected_s = spent / run.header.ranks
     parts_s = whole.parts_s(run.solve_time_s, injected_s)
-    waited = core_wait(run)
-    share = waited.share if waited is not None and waited.matters else 0.0
-    parts_s = {name: (1.0 - share) * part_s for name, part_s in parts_s.items()}
-    parts_s[NO_CORE] = share * sum(whole.parts_s(run.solve_time_s, injected_s).values())
+    share, whole_s = share_with_core(run), sum(parts_s.values())
+    parts_s = {name: share * part_s for name, part_s in parts_s.items()}
+    parts_s[NO_CORE] = (1.0 - share) * whole_s
     return {name: parts_s[name] for name in PARTS if parts_s.get(name, 0.0) > 0.0}
 
 

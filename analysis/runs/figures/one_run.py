@@ -33,7 +33,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted, seconds, unit_for
+from hindmost.text import counted, unit_for
 
 WINDOWS = 30
 """Of a curve over all iterations."""
@@ -102,7 +102,7 @@ def make_growth(run: Run, choice: FigureChoice) -> Chart:
         return Series(name=name, look=look, x=middles, y=unit.per_second * values)
 
     series = [
-        curve(f"rank {run.kept_ranks[at]}: {seconds(begin[at])} to {seconds(end[at])}", values)
+        curve(f"rank {run.kept_ranks[at]}", values)
         for at, values in zip(columns, quick.T[columns], strict=True)
     ]
     if others.size:

@@ -131,8 +131,10 @@ class Chart {
       pen.strokeRect(this.toX(at), box.y + box.h, 0, 4);
       pen.fillText(text, this.toX(at), box.y + box.h + 16);
     }
-    pen.fillText(cut(pen, this.data.x.label, box.w + 30), box.x + box.w / 2, box.y + box.h + 33);
+    const { title } = this.data.y; // below the numbers
+    pen.fillText(cut(pen, this.data.x.label, box.w + (title ? -8 : 30)), box.x + box.w / 2, box.y + box.h + 33);
     pen.textAlign = "right";
+    if (title) pen.fillText(title, box.x - 7, box.y + box.h + 33);
     for (const [at, text] of this.yTicks(box.h / 36)) {
       pen.strokeRect(box.x - 4, this.toY(at), 4, 0);
       pen.fillText(text, box.x - 7, this.toY(at) + 4);

@@ -53,7 +53,7 @@ class Curves extends Chart {
     for (const [name, at] of this.data.marks) {
       const x = this.toX(at), width = pen.measureText(name).width;
       pen.strokeRect(x, MARGIN.top, 0, this.box.h);
-      const begin = Math.min(x + 3, MARGIN.left + this.box.w - width - 2);
+      const begin = x + 3 + width < MARGIN.left + this.box.w ? x + 3 : x - width - 3; // beside its line
       const row = rows.findIndex((names) => names.every(([from, to]) => begin >= to || begin + width + 8 <= from));
       if (row < 0) continue;
       pen.fillText(name, begin, MARGIN.top + this.box.h - 4 - 14 * row);

@@ -156,7 +156,8 @@ def culprit_in(entry: dict[str, Any]) -> dict[str, Any]:
     found = entry["culprit"]
     if found is None:
         return {"culprit": -1, "times": 0.0}
-    names = {"culprit": "rank", "times": "times", "cost": "cost_s", "chance": "chance"}
+    names = {"culprit": "rank", "cost": "cost_s"}
+    names |= {name: name for name in ("times", "share", "chance")}
     return {name: found[key] for name, key in names.items()}
 
 
@@ -192,10 +193,9 @@ def test_every_number_that_two_verbs_print_is_one(
             **{name: whole.get(name) for name in ("load_balance", "transfer", "max_local_s")},
         )  # fmt: skip
         for fact in each["facts"]:
-            if fact["quantity"] == "Unequal work":
-                rank = int(fact["subject"].removeprefix("rank "))
-                put(each["file"], "facts", culprit=rank, cost=fact["cost_s"])
-                put(each["file"], "facts", share=fact["share"])
+            if fact["quantity"] == "Load imbalance":
+                rank = int(fact["subject"].removeprefix("rank ") or -1)
+                put(each["file"], "facts", culprit=rank, imbalance=fact["cost_s"])
     for each in (run for program in show["programs"] for run in program["runs"]):
         lost_s = each["imbalance"] * each["solve_time_s"]
         put(each["file"], "program", time=each["solve_time_s"], imbalance=lost_s)
@@ -243,7 +243,7 @@ def test_every_number_that_two_verbs_print_is_one(
                 said = first_screen(page.read_text())
                 assert ("ank 1 works 1.50 times as long" in said) == unequal_work
                 if unequal_work:
-                    (share,) = questions["share"].values()
+                    share = next(iter(questions["share"].values()))
                     costs = f"waiting for it costs (at most )?{percent(share, 0)} of the time"
                     assert re.search(costs, said)
     asked = sum(len(numbers) > 1 for questions in told.values() for numbers in questions.values())

@@ -16,9 +16,9 @@ from tests.conftest import run_values
 from hindmost.analysis.runs.check_bodies import (
     BodyTimes,
     WorkCourse,
+    change_of,
     check_bodies,
     check_work,
-    growth_of,
     read_body_times,
     relative_to_place,
 )
@@ -299,7 +299,7 @@ def test_the_ranks_whose_work_grows_or_recurs_are_named() -> None:
     place = np.zeros(1200, np.int32)
     course = WorkCourse(
         ranks=np.arange(2),
-        growth=growth_of(work, place),
+        change=change_of(work, place),
         recurring=find_recurring(work, place),
     )
     times = BodyTimes(

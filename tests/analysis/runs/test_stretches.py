@@ -23,14 +23,12 @@ from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.run_facts import facts_of, growing_work
+from hindmost.analysis.runs.sampled import stretch_of_extra
 from hindmost.analysis.runs.straggler import verdict_of
 from hindmost.analysis.runs.stretches import (
     CallPlace,
-    growth_of_work,
     parting,
-    place_of_extra,
     stretches_of,
-    work_in,
 )
 from hindmost.analysis.show.facts import GrowingWork, RecurringWork, UnequalWork
 from hindmost.analysis.show.html_renderer import page_html
@@ -171,9 +169,11 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
     stretches = stretches_of(run)
-    where, share = place_of_extra(stretches, work_in(stretches, quickest=False), 2)
+    culprit = verdict_of(run).culprit
+    assert culprit is not None
+    where, share = stretch_of_extra(None, stretches, culprit)
     assert (str(where), round(share, 3)) == (before, 1.0)
-    assert growth_of_work(run, stretches_of(run)) is None
+    assert not grown(run, 0.0, disturbed=False)
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
@@ -240,7 +240,7 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     run = run_of(tmp_path, own_header, work)
     said = grown(run, 0.01, disturbed=False)
     assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
-    assert "grows from 4.3" in said
+    assert "grows from 4.17 ms to 7.82 ms" in said
     assert not grown(run, 1e3, disturbed=False)
     # Of a disturbed run only what doubles in the quickest iterations is said without a doubt.
     said = grown(run, 0.01, disturbed=True)
@@ -259,7 +259,7 @@ def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: He
     waits = whole.max(axis=1, keepdims=True) - whole
     run = run_of(tmp_path, own_header, work, waits, alike=True)
     said = grown(run, 0.01, disturbed=False)
-    assert re.fullmatch(r"Work of rank 0 between .* grows from 4\.3\d ms to 8\.2\d ms .*", said)
+    assert re.fullmatch(r"Work of rank 0 between .* grows from 4\.17 ms to 7\.82 ms .*", said)
     page = tmp_path / "page.html"
     assert main(["report", str(run.path), "--out", str(page)]) == 0
     assert said in words(page.read_text())
@@ -268,7 +268,7 @@ def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: He
 def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:
     work = np.random.default_rng(5).exponential(5e-3, (BODIES, RANKS, 2))
     assert not any(
-        stretch.grows.any() for stretch in stretches_of(run_of(tmp_path, own_header, work))
+        stretch.growth.grows.any() for stretch in stretches_of(run_of(tmp_path, own_header, work))
     )
 
 
@@ -347,8 +347,7 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert place_of_extra((), (), 0) == (None, 0.0)
-    assert growth_of_work(run, ()) is None
+    assert not grown(run, 0.0, disturbed=False)
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())
 

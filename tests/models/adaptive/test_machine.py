@@ -22,7 +22,6 @@ from hindmost.models.adaptive.machine import (
     SpeedPoint,
     SystemNoise,
 )
-from hindmost.models.adaptive.network import fit_link
 from hindmost.models.adaptive.offline import (
     NOTHING,
     Application,
@@ -39,7 +38,7 @@ from hindmost.models.adaptive.offline import (
 )
 from hindmost.models.adaptive.predictors import Offline
 from hindmost.models.adaptive.work import PHASES, Spent, Work
-from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.network import Link, Piece, fit_link
 
 
 def way(*pieces: tuple[int, float, float]) -> Link:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.ahead.within import STRETCH, count_within, iterations_within
+from hindmost.models.ahead.next_iterations import STRETCH, count_within, iterations_within
 
 
 def starts(times: list[float]) -> NDArray[np.float64]:
