@@ -12,6 +12,8 @@
 #include <unistd.h>
 enum { HEAR_TAG = 17, MAX_LISTED = 8 };
 static const int64_t PATIENCE_NS = 10000000000; /* since the last rank was heard */
+static const int64_t TURN_NS = 50000;           /* between the first looks of two ranks at the board: a file system serves them all */
+static const int64_t MAX_PAUSE_NS = 500000000;  /* between two looks of a rank */
 static const int64_t LATE_NS = 200000000;       /* for messages that were sent before the board was closed */
 static const char START_ALL[] =
     "Either hindmost did not start the others, or it cannot be loaded into them. Start each part of the program with "
@@ -112,8 +114,10 @@ static int be_heard(int tag) {
   MPI_Request request;
   MPI_Status status;
   name_job(notice.job, sizeof notice.job);
-  int64_t until = system_now() + PATIENCE_NS, pause = 500000;
-  for (;; rest(pause), pause = pause < 500000000 ? pause * 2 : pause) {
+  int64_t turn = attached.rank * TURN_NS, until = system_now() + PATIENCE_NS;
+  if (turn > MAX_PAUSE_NS) turn = MAX_PAUSE_NS;
+  int64_t pause = turn > 500000 ? turn : 500000;
+  for (rest(turn);; rest(pause), pause = 2 * pause < MAX_PAUSE_NS ? 2 * pause : MAX_PAUSE_NS) {
     read_board(take_notice, &notice);
     if (*notice.token) break;
     if (system_now() < until) continue;
