@@ -1,7 +1,5 @@
 """The page on architecture shows the layers that are checked; the recorder has layers, too."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Generators have the truth that they state."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid

@@ -1,7 +1,5 @@
 """Damaged files are read only on request, by a child process that may crash or hang."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

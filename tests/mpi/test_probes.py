@@ -1,7 +1,5 @@
 """Probes on real ranks: what they leave in the machine file, and how they fail."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

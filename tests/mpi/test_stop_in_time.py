@@ -1,7 +1,5 @@
 """Programs that are told to stop before their time is up, by loops known while they run."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Programs without a loop that all ranks share: the whole program is recorded as one iteration."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

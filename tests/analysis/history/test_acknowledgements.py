@@ -1,7 +1,5 @@
 """Notes on known changes survive a file, whatever they say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

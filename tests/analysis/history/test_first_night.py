@@ -1,7 +1,5 @@
 """What matters is told on the first night, once: jumps, failures, silence; and no pass hides it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Planted steps are found, and fail, warn or pass as they should."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is said of a series does not contradict its values."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``hindmost whatif --ranks``: what it simulates of run files, says and refuses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The process that follows the ranks of a node where nobody waits for them."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the probes measure: sampling, checkpoints, network and noise."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Which line of a run's words says why it ended; the words are those of real runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Why a run ended, by who ended it, its status and its last words."""
 
-from __future__ import annotations
-
 import pytest
 
 from hindmost.jobs.drive.process import ProcessEnd, cause_of

@@ -1,7 +1,5 @@
 """Conditions, against Python's own reading of the same text."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

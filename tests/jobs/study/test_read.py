@@ -1,7 +1,5 @@
 """Study files: what is read, and where errors stand."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

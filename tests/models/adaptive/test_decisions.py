@@ -1,7 +1,5 @@
 """When a run stops, when it saves, and which balance it chooses."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

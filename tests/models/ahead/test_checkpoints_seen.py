@@ -1,7 +1,5 @@
 """Checkpoints among the iterations of a program, by what they write."""
 
-from __future__ import annotations
-
 from hindmost.models.ahead.checkpoints import MIN_BYTES, RESERVE, CheckpointsSeen
 
 MB = 1 << 20

@@ -1,7 +1,5 @@
 """Fits of Johnson SU and the non-central t, and laws of any family, against scipy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

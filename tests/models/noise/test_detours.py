@@ -1,7 +1,5 @@
 """Detours from times alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Noise models of a solve, their intervals, reduced runs, and places of a restart cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

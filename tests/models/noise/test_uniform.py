@@ -1,7 +1,5 @@
 """Uniform laws of iterations, and whether times follow them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

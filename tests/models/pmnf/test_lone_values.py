@@ -1,7 +1,5 @@
 """Single values far from their neighbours: left out and named, or only named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Who the others wait for, on runs whose culprit is put in, or that have none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.synthetic.culprits import KINDS, draw, judged

@@ -1,7 +1,5 @@
 """Which ranks keep full records: extremes, clusters, slopes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.synthetic.populations import CULPRITS, Population, draw_population

@@ -1,7 +1,5 @@
 """Exchanges that last until the neighbours come to theirs: told from the times, and replayed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A history of known truth, and where its page has what in a window."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each candidate is exact for the growth that it assumes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

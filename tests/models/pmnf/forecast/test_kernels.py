@@ -1,7 +1,5 @@
 """Forecasts of kernels with known truth, and what makes an interval wide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
