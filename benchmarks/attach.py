@@ -48,7 +48,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 COST_ROUNDS = 5
 FIND_PETSC = (
     "import petsc4py; petsc4py.init(); import petsc4py.PETSc;"
-    "from hindmost.harness.recorder.petsc_recorder import libpetsc_path; print(libpetsc_path())"
+    "from hindmost.harness.recorder.petsc_library import libpetsc_path; print(libpetsc_path())"
 )
 
 

@@ -20,10 +20,8 @@ import numpy as np
 from benchmarks.recorder import Bench, interval, size_for
 
 from hindmost.harness import petsc
-from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.live.feed import LiveFeed, declared
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.petsc_recorder import Recorder
 from hindmost.harness.runfile.bodies import PHASES
 
 TARGETS_US = {20: 50_000, 100: 10_000, 1000: 1000}
@@ -37,21 +35,16 @@ FRAMES_A_SECOND = 2
 class LiveBench:
     """One solver on one size, recorded with and without a feed."""
 
-    def __init__(self, bench: Bench, name: str, iterations: int, parallel: petsc.Parallel) -> None:
+    def __init__(self, bench: Bench, iterations: int, parallel: petsc.Parallel) -> None:
         self._bench, self._iterations, self._comm = bench, iterations, parallel.communicator
-        self._recorder = Recorder(bench.ksp, SOLVERS[name].pattern, 64 * iterations)
         self._library = declared(load())
         self.counted: list[float] = []
 
     def without(self) -> float:
         """Return the seconds of the slowest rank for a recorded solve."""
-        took = [0.0]
-
-        def solve() -> None:
-            took[0] = self._bench.solve()
-
-        self._recorder.record(solve, self._comm)
-        return float(max(self._comm.allgather(took[0])))
+        took = self._bench.recorded()[0].facts.seconds
+        self._library.hindmost_live_finish(0)
+        return float(max(self._comm.allgather(took)))
 
     def fed(self, feed: LiveFeed) -> float:
         """Return the same with a feed, and note what it cost this rank."""
@@ -85,7 +78,7 @@ def measure(name: str, parallel: petsc.Parallel, folder: Path) -> None:
     comm = parallel.communicator
     for target, iterations in TARGETS_US.items():
         bench = Bench(size_for(target, name, parallel), iterations, name, parallel)
-        live = LiveBench(bench, name, iterations, parallel)
+        live = LiveBench(bench, iterations, parallel)
         times: dict[str, list[tuple[float, float]]] = {}
         with LiveFeed(folder, comm, "bench", 1, PHASES) as feed:
             for viewer in ("no viewer", "a viewer"):

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness import petsc
+from hindmost.harness.attach.raw import Frame, RawSection
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.library import record_cost_ns
-from hindmost.harness.recorder.petsc_recorder import Recorder
+from hindmost.harness.solves.recorded import RecordedSolver
 
 TARGETS_US = {20: 2000, 100: 1000, 1000: 200}
 """Time of an iteration to aim at, and iterations of a solve at it."""
@@ -53,9 +53,6 @@ class Bench:
         )
         self._solver.warm_up()
         self.ksp = self._solver.ksp
-        self._recorder = Recorder(
-            self.ksp, SOLVERS[name].pattern, self._solver.records_needed + SPARE
-        )
         self._monitored = [0.0]
 
     def solve(self) -> float:
@@ -73,13 +70,16 @@ class Bench:
 
     def armed(self) -> float:
         """Return the time of an iteration while it is recorded, in microseconds."""
-        took = [0.0]
+        return self._slowest(self.recorded()[0].facts.seconds)
 
-        def solve() -> None:
-            took[0] = self.solve()
-
-        self._recorder.record(solve, self._world)
-        return self._slowest(took[0])
+    def recorded(self) -> tuple[RawSection, ...]:
+        """Solve once while it is recorded, and return what was: one section."""
+        part = self._solver.begin(self._solver.records_needed + SPARE)
+        self.solve()
+        part.end()
+        program, _ = part.sections()
+        part.remove()
+        return program.here[self._world.rank].sections
 
     def monitored(self) -> float:
         """Return the time of an iteration with a monitor in Python, in microseconds."""
@@ -96,15 +96,9 @@ class Bench:
 
     def records_an_iteration(self) -> tuple[float, float]:
         """Return marks and MPI intervals of this rank an iteration."""
-        recording = self._recorder.record(self._solve_only, self._world)
-        intervals = int(np.count_nonzero(recording.records["what"] < 0))
-        return (
-            (recording.records.size - intervals) / self._iterations,
-            intervals / self._iterations,
-        )
-
-    def _solve_only(self) -> None:
-        self.solve()
+        records = self.recorded()[0].array(Frame.RECORDS)
+        intervals = int(np.count_nonzero(records["what"] < 0))
+        return (records.size - intervals) / self._iterations, intervals / self._iterations
 
     @property
     def _world(self) -> Any:

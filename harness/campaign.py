@@ -29,6 +29,7 @@ from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.part_file import RunName
+from hindmost.harness.runfile.provenance import Origins
 from hindmost.printable import shell_word
 
 CaseT = TypeVar("CaseT")
@@ -55,6 +56,14 @@ class CampaignRun(Generic[CaseT]):
     case: CaseT
     repeat: int
     number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlace:
+    """Where run files go, and where their runs come from."""
+
+    folder: Path = Path()
+    origins: Origins = field(default_factory=lambda: Origins(environment={}, scheduler={}, git={}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +166,9 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
         """Start what the runs need: the recorder, MPI, PETSc."""
 
     @abstractmethod
-    def prepare(self, parallel: Parallel, report: Report) -> PreparedExperiment[CaseT]:
+    def prepare(
+        self, parallel: Parallel, report: Report, place: RunPlace
+    ) -> PreparedExperiment[CaseT]:
         """Set up everything that is not timed, warm-up included; collective."""
 
     @abstractmethod
@@ -245,7 +256,8 @@ def run_campaign(
     origins = on_root(
         communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
     )
-    prepared = experiment.prepare(parallel, report)
+    place = RunPlace(folder=folder, origins=origins)
+    prepared = experiment.prepare(parallel, report, place)
     workload, phases = experiment.workload_name, experiment.feed_phases
     finished: list[RecordedRun] = []
     with ExitStack() as stack:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -26,15 +26,17 @@ from hindmost.files import reason
 from hindmost.harness.attach.beside import Beside, follow_node
 from hindmost.harness.attach.own_marks import MarksInPython, MarksOfRecorder
 from hindmost.harness.attach.raw import SUFFIX
-from hindmost.harness.attach.raw_program import RawProgram, read_program
-from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal
+from hindmost.harness.attach.raw_program import RawProgram, handed_over, read_program
+from hindmost.harness.attach.section_group import JOURNAL, Conversion, Journal, SectionGroup
 from hindmost.harness.attach.sections import Matched, sections_of
 from hindmost.harness.attach.settings import keep_lines, sample_lines
 from hindmost.harness.rank_failures import first_failed, on_root
 from hindmost.harness.recorder.library import load, loaded, refuse_second_recording
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.attributes import NewName
+from hindmost.harness.runfile.attributes import Json, NewName
+from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
+from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.time_left import NOTE
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, strict_json, warn
@@ -45,6 +47,120 @@ from hindmost.text import named_ranks
 MAX_ITERATIONS = 1 << 53
 Marks = MarksOfRecorder | MarksInPython
 Scalar = str | int | float | bool
+
+
+class PartRecording:
+    """What the ranks of a communicator record of a part of their program; collective.
+
+    Each writes what an attached program writes, into a folder of their own, which stays if the
+    program is killed: ``hindmost attach --convert`` reads it.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm or Solo
+        Nothing else uses it.
+    marks : MarksOfRecorder or MarksInPython
+    stem : Path
+        Of the name of the folder.
+    about : dict
+        What its files say of the part.
+    origins : Origins
+        Where the program runs.
+    pages : callable
+        Returns the folder of the pages of the ranks of this node, by that of the raw files; empty
+        if nobody follows them.
+    """
+
+    def __init__(
+        self,
+        communicator: Any,
+        marks: Marks,
+        stem: Path,
+        about: Json,
+        origins: Origins,
+        pages: Callable[[Path], str] = lambda _: "",
+    ) -> None:
+        self._communicator, self._marks, self._origins = communicator, marks, origins
+        said = strict_json(about), strict_json(asdict(origins))
+        self.folder = on_root(communicator, lambda: new_folder(stem))
+        try:
+            marks.begin(communicator, self.folder, *said, pages(self.folder))
+        except BaseException:
+            self.remove()
+            raise
+
+    def end(self) -> None:
+        """End; warn on rank 0 if some ranks could not write all records."""
+        failures = self._communicator.allgather(self._marks.end(keeps=True))
+        ranks = [rank for rank, failure in enumerate(failures) if failure]
+        if ranks and self._communicator.rank == 0:
+            warn(
+                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
+                f"{self.folder}: {os.strerror(failures[ranks[0]])}"
+            )
+
+    def give_up(self) -> None:
+        """End where other ranks may not; not collective."""
+        self._marks.stop()
+        self._marks.end(keeps=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove what the ranks wrote."""
+        self._communicator.Barrier()
+        if self._communicator.rank == 0:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def sections(self) -> tuple[RawProgram, list[tuple[Matched, ...]]]:
+        """Return the program as its files say, and what it has recorded."""
+        program = read_program(self.folder, None, self._communicator)
+        return program, sections_of(program)[0]
+
+    def run_of(self, program: RawProgram, section: Matched) -> tuple[RankRun, Header]:
+        """Return what this rank brings to the run of a section, and the header.
+
+        Raises
+        ------
+        DataError
+            Nothing is left of the section.
+        """
+        communicator = self._communicator
+        conversion = self.conversion(program, RunName(self.folder.parent, self.folder.stem))
+        raws = handed_over(program.here, section.ranks, communicator)
+        group = SectionGroup(conversion, 0, (section,), raws, communicator)
+        (agreed,) = group.agreed_on(section)
+        if not agreed.phases:
+            raise DataError(f"Nothing is left of what was recorded: {agreed.why_none}.")
+        run = group.assembled([(section, agreed)])
+        rank = run.rank(communicator.rank)
+        return rank, on_root(communicator, lambda: group.header_of(run, 0))
+
+    def conversion(self, program: RawProgram, name: RunName) -> Conversion:
+        """Return what the run files of this part have in common."""
+        return Conversion(
+            program=program,
+            out=name.folder,
+            origins=self._origins,
+            journal=Journal(self.folder / JOURNAL, name.folder),
+            report=warn if self._communicator.rank == 0 else lambda _: None,
+            iterate_at=None,
+            line=ProgressLine(self.folder.name, seen=False),
+            name=name,
+        )
+
+
+def new_folder(stem: Path) -> Path:
+    """Make a folder for what the ranks write; one that was left keeps its name."""
+    for number in itertools.count():
+        folder = Path(f"{stem}{-number or ''}{SUFFIX}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
+        return folder
+    raise AssertionError
 
 
 class OwnRecording(ABC):
@@ -134,44 +250,33 @@ class OwnRecording(ABC):
                 )
             if self._parameters:
                 spec["parameters"] = self._parameters
-            self._origins = on_root(
+            origins = on_root(
                 communicator,
                 lambda: provenance.origins(self._petsc_version, communicator.size, Path.cwd()),
             )
             about = {"name": self._title, "mpi_seen": self.mpi_seen, "with_mpi": self._with_mpi}
-            said = strict_json(about | {"spec": spec}), strict_json(asdict(self._origins))
-            self._folder = on_root(communicator, self._make_folder)
-            try:
-                self._marks.begin(communicator, self._folder, *said, self._pages())
-            except BaseException:
-                self._watch_no_more()
-                self._remove()
-                raise
+            self._part = PartRecording(
+                communicator,
+                self._marks,
+                self._stem,
+                about | {"spec": spec},
+                origins,
+                self._pages,
+            )
         except BaseException:
+            self._watch_no_more()
             self._free()
             raise
         return self
 
-    def _make_folder(self) -> Path:
-        """Make a folder for what the ranks write; one that was left keeps its name."""
-        for number in itertools.count():
-            folder = Path(f"{self._stem}{-number or ''}{SUFFIX}")
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise DataError(f"{folder} cannot be made: {reason(error)}.") from error
-            return folder
-        raise AssertionError
-
-    def _pages(self) -> str:
+    def _pages(self, folder: Path) -> str:
         """Have processes follow the part, and return the folder of its pages; collective.
 
         Empty where nobody follows.
         """
         if not self._live:
             return ""
+        self._folder = folder
         pages: str = on_root(self._communicator, self._watch)
         if pages and self._communicator.rank:
             self._beside = follow_node(Path(pages))  # on other nodes
@@ -194,12 +299,6 @@ class OwnRecording(ABC):
             self._beside.end()
             self._beside = None
             (self._folder / NOTE).unlink(missing_ok=True)
-
-    def _remove(self) -> None:
-        """Remove what the ranks wrote; collective."""
-        self._communicator.Barrier()
-        if self._communicator.rank == 0:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _stop_others(self) -> None:
         """Stop what ``hindmost attach`` records of the program, until this recording is over."""
@@ -225,9 +324,8 @@ class OwnRecording(ABC):
         self._marks.stop()
         self._watch_no_more()
         failed = first_failed(self._communicator, error)
-        failure = self._marks.end(keeps=failed is None)
         if failed is not None:  # other ranks may not be here
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._part.give_up()
             self._let_others_go_on()
             if error is None:
                 raise UsageError(
@@ -235,42 +333,23 @@ class OwnRecording(ABC):
                 )
             return
         try:
-            self._warn_unwritten(self._communicator.allgather(failure))
+            self._part.end()
             why_nothing = self._write()
-            self._remove()
+            self._part.remove()
             if why_nothing:
                 raise UsageError(f"{why_nothing}, so there is nothing to write.")
         finally:
             self._free()
 
-    def _warn_unwritten(self, failures: Sequence[int]) -> None:
-        """Say on rank 0 which ranks could not write all records, from the errors of all ranks."""
-        ranks = [rank for rank, failure in enumerate(failures) if failure]
-        if ranks and self._communicator.rank == 0:
-            warn(
-                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
-                f"{self._folder}: {os.strerror(failures[ranks[0]])}"
-            )
-
     def _write(self) -> str:
         """Write the run file, or return why there is nothing to write; collective."""
-        communicator, folder = self._communicator, self._folder
         try:
-            program = read_program(folder, None, communicator)
-            groups, _, _ = sections_of(program)
-            conversion = Conversion(
-                program=program,
-                out=self._name.folder,
-                origins=self._origins,
-                journal=Journal(folder / JOURNAL, self._name.folder),
-                report=warn if communicator.rank == 0 else lambda _: None,
-                iterate_at=None,
-                line=ProgressLine(folder.name, seen=False),
-                name=self._name,
-            )
+            program, groups = self._part.sections()
+            conversion = self._part.conversion(program, self._name)
             if groups and conversion.write(0, groups[0]):
                 return ""
         except HindmostError as error:
+            folder = self._part.folder
             raise type(error)(
                 f"{error} The records are in {folder}: hindmost attach --convert "
                 f"{shell_word(folder)} makes a run file of them."

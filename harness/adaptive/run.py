@@ -45,6 +45,7 @@ from hindmost.harness.campaign import (
     MeasuredExperiment,
     RecordedRun,
     Report,
+    RunPlace,
     check_count,
     no_garbage_collection,
 )
@@ -156,7 +157,7 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
         load()
         return Parallel(PETSc=None, communicator=mpi.start())
 
-    def prepare(self, parallel: Parallel, report: Report) -> AdaptiveReplays:
+    def prepare(self, parallel: Parallel, report: Report, place: RunPlace) -> AdaptiveReplays:
         """Check the place of the checkpoint and compile; collective."""
         communicator, deck = parallel.communicator, self.deck
         if self.checkpoint is not None:

@@ -25,7 +25,7 @@ from hindmost.harness.recorder.clock import ClockReading, CommonClock, significa
 from hindmost.harness.recorder.events import EventsInParts
 from hindmost.harness.recorder.library import NOTED, NS, RECORD, CallClass
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.harness.recorder.petsc_recorder import ACTIVITIES
+from hindmost.harness.recorder.petsc_library import ACTIVITIES
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
 from hindmost.harness.runfile.bodies import (
@@ -93,6 +93,7 @@ def recording_of(
     facts = each.facts
     records = no_records() if numbers is None else records_of(each, raw.contexts, numbers)
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
+    marks = int((records["what"] > 0).sum())
     return Recording(
         records=records,
         call_classes=tuple(CallClass[name] for name in raw.program.call_classes),
@@ -113,7 +114,8 @@ def recording_of(
         injecting=injecting,
         world_ranks=tuple(each.array(Frame.WORLD_RANKS).tolist()),
         activity_names=(*ACTIVITIES, OTHER_WORK),
-        activity_ns=activities_of(each, int((records["what"] > 0).sum())),
+        activity_ns=activities_of(each, marks),
+        counts=counts_of(each, marks),
         polls=facts.polls if facts.what == LOOP else 0,
         between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,
@@ -141,6 +143,24 @@ def activities_of(each: RawSection, marks: int) -> NDArray[np.int64]:
     if (steps < -ROUNDING_NS).any() or (steps > most_ns).any() or (np.abs(times) > most_ns).any():
         return np.empty((0, 0), np.int64)
     return np.roll(times, -1, axis=1)
+
+
+def counts_of(each: RawSection, marks: int) -> NDArray[np.int64]:
+    """Return instructions and cycles so far at each mark of a solve.
+
+    Returns
+    -------
+    int64 array, shape (mark, 2)
+        -1 where they were not counted; shape (0, 2) if they never were, or are not possible.
+    """
+    found = each.array(Frame.COUNTS)
+    found = found[: found.size // 2 * 2].reshape(-1, 2)[:marks]
+    known = found[(found >= 0).all(axis=1)]
+    if each.facts.what == LOOP or not known.size or (np.diff(known, axis=0) < 0).any():
+        return np.empty((0, 2), np.int64)
+    counts = np.full((marks, 2), -1, np.int64)
+    counts[: found.shape[0]] = found
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +280,8 @@ def agreed_on_solve(
     def found_on(rank: int) -> RankBodies:
         recording = recorded(rank)
         bodies = common.bodies(recording, marks_on.take(rank)[1])
-        norms = residual_norms(bodies, history_of(own(rank), recording))
+        history = history_of(own(rank), recording, told=bool(common.generic))
+        norms = residual_norms(bodies, history)
         bodies = replace(bodies, residual_norm=norms)
         return bodies if all(has_activities) else without_activities(bodies)
 
@@ -273,8 +294,15 @@ def none_of(parts: Sequence[SectionFacts], why: str = "") -> Agreed:
     return Agreed(of=lambda rank: parts[rank].facts.seconds, why_none=why)
 
 
-def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
+def history_of(
+    each: RawSection, recording: Recording, *, told: bool = False
+) -> NDArray[np.float64]:
     """Return the residual norm by iteration, from 0, as the first of its monitor calls gave it.
+
+    Parameters
+    ----------
+    told : bool
+        Of those iterations only that the monitors were told of, as bodies of any solver are.
 
     Returns
     -------
@@ -285,6 +313,8 @@ def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
     marks = recording.marks
     number = marks["end_ns"][marks["what"] == ord(MONITOR)][: norms.size]
     known, first = np.unique(number, return_index=True)
+    if told:
+        return norms[first]
     usable = (known >= 0) & (known <= number.size)
     history = np.full(int(known[usable].max(initial=-1)) + 1, np.nan)
     history[known[usable]] = norms[first[usable]]

@@ -52,7 +52,7 @@ class MarksOfRecorder:
     ksp : int
         PETSc's handle; 0 for a loop.
     settings : sequence of str
-        Lines on the events of PETSc, see `hindmost.harness.attach.settings`.
+        Further lines, see `hindmost.harness.attach.settings`; of equal keys the last counts.
 
     Attributes
     ----------
@@ -78,9 +78,10 @@ class MarksOfRecorder:
         pages : str
             Folder of the pages of the ranks of this node; empty if nobody follows them.
         """
-        said = (f"folder {folder}", f"memory {MEMORY_BYTES}", f"budget {BUDGET_BYTES}")
-        what = (f"about {about}", f"origins {origins}", *([f"pages {pages}"] if pages else []))
-        lines = "\n".join((*said, *what, *self._settings))
+        said = (f"folder {folder}", f"about {about}", f"origins {origins}")
+        room = (f"memory {MEMORY_BYTES}", *(() if self._ksp else (f"budget {BUDGET_BYTES}",)))
+        watched = (f"pages {pages}",) if pages else ()
+        lines = "\n".join((*said, *room, *watched, *self._settings))
         error = self._library.hindmost_own_begin(communicator.py2f(), self._ksp, os.fsencode(lines))
         if error < 0:
             raise MissingError("PETSc refuses the recorder's callbacks.")

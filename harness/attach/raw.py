@@ -15,9 +15,10 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +109,8 @@ class Frame(IntEnum):
     """By context, the processor time from calls to the next ones; the last one has all."""
     STRETCHES = 29
     """Of a section in which loops are to be found: its time by the contexts of calls in a row."""
+    COUNTS = 30
+    """At each mark of a solve, instructions and cycles so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,10 +251,20 @@ class RawFile:
         self.data.madvise(mmap.MADV_DONTNEED)
 
 
-@cache
+OPENED: WeakValueDictionary[tuple[Path, int, int], RawFile] = WeakValueDictionary()
+"""Files of which ranks came from another process, by path, inode and time of change."""
+
+
 def opened(path: Path) -> RawFile:
     """Return a file of which several ranks come from another process."""
-    return RawFile(path)
+    try:
+        status = path.stat()
+        key = path, status.st_ino, status.st_ctime_ns
+    except OSError:
+        return RawFile(path)  # which says why
+    if (file := OPENED.get(key)) is None:
+        file = OPENED[key] = RawFile(path)
+    return file
 
 
 def json_at(data: mmap.mmap, at: Span) -> Any:
@@ -314,6 +327,7 @@ OF_SECTIONS = {
     Frame.WORLD_RANKS: np.dtype("<i4"),
     Frame.ACTIVITIES: np.dtype("<i8"),
     Frame.STRETCHES: STRETCH,
+    Frame.COUNTS: np.dtype("<i8"),
 }
 """Frames that hold arrays of the section before them."""
 OF_RANKS = {

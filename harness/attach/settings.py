@@ -15,7 +15,7 @@ from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import AssignedRank, assigned_rank
 from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
-from hindmost.harness.recorder.petsc_recorder import (
+from hindmost.harness.recorder.petsc_library import (
     ACTIVITIES,
     HALO_EVENTS,
     INNER_EVENTS,

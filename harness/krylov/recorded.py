@@ -1,16 +1,14 @@
-"""What a recorded solve comes to on a rank: its bodies, its norms, and how it reduced."""
+"""The bodies of a solve by the marks of all its ranks, and the norms that are known after them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
-from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.recorder.bodies import (
     bodies_between,
@@ -19,88 +17,9 @@ from hindmost.harness.recorder.bodies import (
     whole_solve,
 )
 from hindmost.harness.recorder.pattern import Marked
-from hindmost.harness.recorder.recording import Recording, rank_run
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
-from hindmost.harness.runfile.contents import Edges, RankRun
-from hindmost.harness.runfile.ending import Ending, with_cause
+from hindmost.harness.recorder.recording import Recording
+from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.text import counted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSolve:
-    """One recorded solve.
-
-    Attributes
-    ----------
-    rank : RankRun
-        What this rank noted.
-    records_lost : int
-        Records of all ranks that did not fit into memory.
-    begin_utc_ns : int
-        When the barrier before the solve was left, since 1970.
-    ending : Ending
-    synchronisation : str
-        ``blocking`` or ``pipelined``.
-    """
-
-    rank: RankRun
-    records_lost: int
-    begin_utc_ns: int
-    ending: Ending
-    synchronisation: Literal["blocking", "pipelined"]
-
-    @classmethod
-    def of(
-        cls,
-        recording: Recording,
-        solver: Solver,
-        ending: Ending,
-        iterations: int,
-        history: NDArray[np.float64],
-        incoming: Edges,
-        communicator: Any,
-    ) -> RecordedSolve:
-        """Return what was recorded of a solve; collective.
-
-        Parameters
-        ----------
-        ending : Ending
-            As PETSc tells it, before its bodies are known.
-        iterations : int
-            As PETSc counts them.
-        history : float64 array, shape (iteration + 1,)
-            PETSc's residual history.
-        incoming : Edges
-            The halos that this rank receives.
-
-        Raises
-        ------
-        UnknownPatternError
-            Records were lost before one body was whole.
-        """
-        lost = communicator.allreduce(recording.lost)
-        marks = RankMarks.of(recording, solver, iterations, lost=lost > 0)
-        every = communicator.allgather(marks.said)
-        common = CommonMarks.of(every, solver, iterations, lost=lost > 0)
-        bodies, generic = common.bodies(recording, marks), common.generic
-        apart = bool(generic) and not lost and bodies.duration.size != iterations
-        return cls(
-            rank=rank_run(
-                [recording],
-                replace(bodies, residual_norm=residual_norms(bodies, history, iterations)),
-                incoming=incoming,
-                seen=recording.mpi_seen,
-            ),
-            records_lost=lost,
-            begin_utc_ns=recording.begin_utc_ns,
-            ending=replace(
-                ending,
-                done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
-                generic=generic,
-                counted=iterations if apart else 0,
-            ),
-            synchronisation=synchronisation_of(solver, bodies, communicator),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,106 +170,20 @@ class CommonMarks:
         return bodies if self.whole is None else bodies.first(self.whole)
 
 
-def synchronisation_of(
-    solver: Solver, bodies: RankBodies, communicator: Any
-) -> Literal["blocking", "pipelined"]:
-    """Return how a solver reduces; one that is not known, as it was seen to; collective."""
-    posts = bool(bodies.phase_duration[:, PHASES.index("post")].any())
-    if not solver.known and any(communicator.allgather(posts)):
-        return "pipelined"
-    return solver.synchronisation
-
-
-def residual_norms(
-    bodies: RankBodies, history: NDArray[np.float64], iterations: int | None = None
-) -> NDArray[np.float64]:
+def residual_norms(bodies: RankBodies, history: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give every body the norm that the solver knew after it, NaN to bodies that only fill.
 
     Parameters
     ----------
     history : float64 array, shape (iteration + 1,)
-        PETSc's residual history, that before the first iteration included. Some solvers tell the
-        last norm twice (``pgmres`` of PETSc 3.26 at its limit), or a norm once more when a cycle
-        begins (``fgmres`` of PETSc 3.18). Where there are more norms than that, as two an
-        iteration, none can be given to a body.
-    iterations : int, optional
-        As PETSc counts them; without it the history has one norm for each.
+        Of the residual, that before the first iteration included.
     """
     norms = np.full(bodies.kind.size, np.nan)
     counted = np.flatnonzero(bodies.kind != BodyKind.FILL)
-    place = np.arange(1, counted.size + 1)
-    told = 0 if iterations is None else history.size - iterations - 1
-    if told > 0 and history[-1] == history[-2]:
-        history, told = history[:-1], told - 1
-    if told > 0 and told == bodies.restart_duration.size:
-        place += np.cumsum(bodies.position[counted] == 0) - 1
-    elif told > 0:
-        return norms
-    place = place[place < history.size]
-    norms[counted[: place.size]] = history[place]
+    known = counted[: max(history.size - 1, 0)]
+    norms[known] = history[1 : known.size + 1]
     return norms
-
-
-def incoming_edges(matrix: Any, rank: int, scalar_bytes: int) -> Edges:
-    """Return the halos that a rank receives in a product with a matrix.
-
-    A rank needs the entries of the vector at the columns of its rows; those that it does not own
-    come from their owners, each once. This is what PETSc's scatter exchanges.
-
-    Parameters
-    ----------
-    scalar_bytes : int
-        Size of one entry.
-    """
-    first, last = matrix.getOwnershipRange()
-    _, columns, _ = matrix.getValuesCSR()
-    needed = np.unique(columns)
-    needed = needed[(needed < first) | (needed >= last)]
-    borders = np.asarray(matrix.getOwnershipRangesColumn())
-    owners, counts = np.unique(
-        np.searchsorted(borders, needed, side="right") - 1, return_counts=True
-    )
-    return Edges(
-        source=owners.astype(np.int32),
-        target=np.full(owners.size, rank, np.int32),
-        bytes=(counts * scalar_bytes).astype(np.int64),
-    )
 
 
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
 """PETSc's names of norms, by number."""
-NOT_FINITE = "the residual of the solution is not finite (NaN or infinity)"
-
-
-def converged_reason(ksp: Any) -> str:
-    """Return PETSc's name of why a solver stopped."""
-    reason = ksp.getConvergedReason()
-    names = {
-        value: name for name, value in vars(type(ksp).ConvergedReason).items() if name[0].isupper()
-    }
-    return str(names.get(reason, reason))
-
-
-def why_nothing(ksp: Any) -> str:
-    """Say why a solver did no iteration, and what to do."""
-    reason = converged_reason(ksp)
-    if reason.startswith("CONVERGED"):
-        return f"({reason}). Choose a smaller --rtol, or a harder problem."
-    cause = with_cause(reason)
-    return f"({cause}). Choose another preconditioner (-- -pc_type) or solver, or another matrix."
-
-
-def norm_type(ksp: Any) -> str:
-    """Return PETSc's name of the norm that a solver's convergence test sees, in lower case."""
-    return NORMS.get(int(ksp.getNormType()), "")
-
-
-def true_residual(system: LinearSystem) -> float | None:
-    """Return the norm of b - A x over that of b, maybe NaN; None if b is zero; collective."""
-    residual = system.right_side.duplicate()
-    system.matrix.mult(system.solution, residual)
-    residual.aypx(-1.0, system.right_side)
-    # PETSc keeps norms that it has computed, and the next solve would leave its first one out.
-    squares = [abs(vector.dot(vector)) for vector in (residual, system.right_side)]
-    residual.destroy()
-    return float(np.sqrt(squares[0] / squares[1])) if squares[1] != 0.0 else None

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.recorder.pattern import MONITOR, Mark, MarkPattern
-from hindmost.harness.recorder.petsc_recorder import libpetsc
+from hindmost.harness.recorder.petsc_library import libpetsc
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.registry import Registry
 from hindmost.text import choose

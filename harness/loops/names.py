@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from hindmost.harness.loops.code import NOT_THE_PROGRAM
@@ -127,14 +128,28 @@ def place_of_loop(
     return of_function(place, named[before], module, header)
 
 
+@lru_cache(maxsize=1 << 12)
+def known_lines(module: Module) -> dict[int, tuple[CodePlace, ...]]:
+    """Return what was found out about addresses in a module, for all that ask."""
+    return {}
+
+
 def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[CodePlace, ...]]:
-    """Return what is known of virtual addresses in a module, by addr2line of the binutils.
+    """Return what is known of virtual addresses in a module.
 
     Returns
     -------
     mapping of int to tuple of CodePlace
         The function of each, the innermost inlined one first.
     """
+    known = known_lines(module)
+    if new := [address for address in addresses if address not in known]:
+        known |= looked_up(module, new)
+    return known
+
+
+def looked_up(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[CodePlace, ...]]:
+    """Return what addr2line of the binutils says of addresses; see `lines_of`."""
     name = printable(Path(module.path).name)
     unknown = {address: (CodePlace(function=f"{name}+{address:#x}"),) for address in addresses}
     program = shutil.which("addr2line")

@@ -79,17 +79,15 @@ extern const char *const hindmost_call_names[];
 extern const int32_t hindmost_call_classes[]; /* the class of each call */
 extern const int32_t hindmost_call_count;
 
-/* Readable at any time, during the solve. */
+/* Of a session. */
 struct state {
-  int64_t armed;                    /* whether a session is being recorded now */
-  int64_t begin_ns, end_ns;         /* of the last armed session */
+  int64_t begin_ns, end_ns;         /* of the last session */
   int64_t begin_utc_ns;             /* its begin since 1970, by the system's calendar */
   int64_t switches;                 /* involuntary context switches of the process in it */
   int64_t core_wait_ns;             /* its thread's wait for a core in it; -1 if not known */
   int64_t threads;                  /* of the process at its end, those of MPI too; -1 if not known */
   int64_t others_cpu_ns;            /* processor time in it of all threads but its own; -1 if not known */
   int64_t iteration;                /* the last that the solver reported to its monitors */
-  double residual_norm;             /* the norm that it reported */
   int64_t seen, capacity;           /* records requested, and room for records */
   int64_t phase_ns[PHASES];         /* running totals */
   int64_t foreign_calls;            /* MPI calls of threads that are not recorded */
@@ -105,7 +103,7 @@ struct state {
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
                 RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
                 RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK, RAW_WORLD_RANKS, RAW_SAMPLER, RAW_SAMPLE_PLACES, RAW_SAMPLE_CHAIN_ENDS,
-                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_ACTIVITIES, RAW_CONTEXT_CPU, RAW_STRETCHES };
+                RAW_SAMPLE_CHAINS, RAW_SAMPLE_PAIRS, RAW_SAMPLES, RAW_ACTIVITIES, RAW_CONTEXT_CPU, RAW_STRETCHES, RAW_COUNTS };
 
 enum { RAW_VERSION = 4 };
 enum { RAW_MAX_BYTES = 1 << 30 }; /* of a frame: one call writes it */

@@ -11,14 +11,10 @@ static int64_t activity_ns[MAX_ACTIVITIES], activity_since_ns, activity_mpi_ns;
 static int activity_now, activity_depth;
 static int8_t activity_stack[NESTED];
 
-/* Memory for the totals of `count` activities at `capacity` marks; without memory nothing is stored.
- * Returns 0, or 1 if there are too many activities. */
-int hindmost_activity_memory(int64_t *memory, int64_t capacity, int count) {
-  if (count < 0 || count > MAX_ACTIVITIES) return 1;
+static void note_activities_into(int64_t *memory, int64_t capacity, int count) {
   activity_memory = memory;
   activity_capacity = capacity;
   activities = count;
-  return 0;
 }
 
 /* Uses the recorder's instants and totals: no MPI call is active here. */

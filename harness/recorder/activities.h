@@ -15,7 +15,8 @@ static int64_t *activity_memory; /* shape (mark, activity) */
 /* How many marks have their totals in the memory. */
 static int64_t activity_rows(void);
 
-int hindmost_activity_memory(int64_t *memory, int64_t capacity, int count);
+/* Memory for the totals of `count` activities at `capacity` marks. */
+static void note_activities_into(int64_t *memory, int64_t capacity, int count);
 static void begin_activities(void);
 static void begin_activity(int activity);
 static void end_activity(void);

@@ -127,7 +127,6 @@ static void write_end(const struct ending *how) {
 static void write_open_sections(int complete) {
   const enum session_state open = session_now();
   enter_session(ENDED);
-  state->armed = 0;
   __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   struct extent to = whole_extent(0);
   to.end_ns = instant();
@@ -256,7 +255,6 @@ static void attach_begin(void) {
   report_status("started\t%d\t%d\t%s", attached.rank, attached.size, attached.folder);
   write_program();
   write_clock();
-  peers_in_solves = 1;
   inject_as_wanted(attached.rank);
   catch_signals(end_at_signal);
   note_exits();

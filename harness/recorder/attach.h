@@ -16,3 +16,6 @@ struct ending {
 static void write_end(const struct ending *how);
 
 static _Thread_local INITIAL_EXEC int in_pcontrol; /* in MPI_Pcontrol, which such a tool calls by its other name */
+
+/* A signal is about to end the program: keeps what is open. */
+static void end_at_signal(int number, const void *context);

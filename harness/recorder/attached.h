@@ -24,12 +24,13 @@ enum { NO_CALL = -1, FIND_CALL = -2 }; /* the second: all calls are recorded, an
 #define RAW_FILE "%s/node-%07d.raw" /* folder, and the first rank of a node */
 static struct attached {
   int on, begun, rank, size, has_only, chooses_solves, unless_marked, reports, samples; /* unless_marked: of FIND_CALL */
+  int counting, options_written; /* counting: instructions, by counters that are open */
   int first_of_node; /* the first rank */
   pid_t pid;
   MPI_Comm own, everybody; /* everybody: of the recorded ranks, as the program has it */
   char *about; /* of hindmost.record and record_ksp, in JSON; their loop has marks at both ends of iterations. NULL: it is another */
   void *ksp; /* of record_ksp, whose next solve is recorded; NULL: there is none */
-  int64_t every, most, memory_bytes, capacity, max_ns; /* most_ns: 0: no limit */
+  int64_t every, most, memory_bytes, capacity, room, max_ns; /* records: to keep, and memory for them; max_ns: 0: no limit */
   int64_t budget; /* records of a loop that are kept; 0: all */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t samples_a_second; /* 0: as many as cost little */
@@ -48,6 +49,7 @@ static struct attached {
   struct record *records;
   uint32_t *contexts; /* of each record; NULL: they are not noted */
   int64_t *activities; /* memory for the times of activities at each mark */
+  struct count *counts; /* the same for counted instructions; NULL: they are not counted */
   int activity_count;
   int watched_count, solver_count;
   struct watched watched[MAX_WATCHED];

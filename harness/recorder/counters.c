@@ -2,7 +2,6 @@
 
 #include "clock.h"
 
-static struct count *counts;
 static int64_t count_capacity;
 #ifdef __linux__
 #include <errno.h>
@@ -114,13 +113,13 @@ int hindmost_open_counters(int first_type, int64_t first, int second_type, int64
 int hindmost_counters_are_quick(void) { return 0; }
 #endif
 
-/* Memory for the counts of `capacity` marks; without memory nothing is counted. */
-void hindmost_count_memory(struct count *memory, int64_t capacity) {
+static void count_into(struct count *memory, int64_t capacity) {
   counts = memory;
-  count_capacity = capacity;
-  counting = capacity > 0;
-  for (int64_t i = 0; i < capacity; i++) counts[i] = (struct count){-1, -1}; /* touch the pages */
+  count_capacity = memory ? capacity : 0;
+  counting = count_capacity > 0;
 }
+
+static int64_t count_rows(void) { return marks_seen < count_capacity ? marks_seen : count_capacity; }
 
 static void count_mark(void) {
   int64_t at = marks_seen++;

@@ -10,5 +10,11 @@ struct count { int64_t first, second; };
 static int64_t marks_seen;
 static int counting;
 
+static struct count *counts; /* by mark */
+
+/* Memory for the counts of `capacity` marks; without memory nothing is counted. */
+static void count_into(struct count *memory, int64_t capacity);
 static void count_mark(void);
-void hindmost_count_memory(struct count *memory, int64_t capacity);
+
+/* How many marks have their counts in the memory. */
+static int64_t count_rows(void);

@@ -142,7 +142,7 @@ static void inject_as_wanted(int64_t rank) {
 }
 
 static void resume_injection(void) {
-  injection.due = 0;
+  injection.total_ns = injection.due = 0;
   injection.iteration = -1;
   if (injection.law != TIMED) return;
   int64_t at = now() - injection.begin_ns + injection.first_ns, low = 0, high = injection.detours;

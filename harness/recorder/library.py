@@ -6,7 +6,6 @@ import ctypes
 import sys
 from enum import IntEnum, IntFlag
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,11 +171,6 @@ def _open(mode: int) -> ctypes.CDLL:
             f"The recorder cannot be loaded: {error}. "
             "Is MPI's library on the loader's path (LD_LIBRARY_PATH)?"
         ) from error
-    library.hindmost_memory_for.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
-    library.hindmost_watch.argtypes = [ctypes.c_int] * 7
-    library.hindmost_watch_solver.argtypes = [ctypes.c_void_p]
-    library.hindmost_activity_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
-    library.hindmost_arm.argtypes = [ctypes.c_int]
     library.hindmost_shift_clock.argtypes = [ctypes.c_int64]
     library.hindmost_record_cost_ns.argtypes = [
         ctypes.c_void_p,
@@ -185,7 +179,6 @@ def _open(mode: int) -> ctypes.CDLL:
         ctypes.c_int,
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
-    library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     return library
 
 
@@ -222,49 +215,3 @@ POLLING = frozenset(
     )
 )
 """Classes of calls that ask and do not wait."""
-
-HEAD = [
-    ("armed", "i8"),
-    ("begin_ns", "i8"),
-    ("end_ns", "i8"),
-    ("begin_utc_ns", "i8"),
-    ("switches", "i8"),
-    ("core_wait_ns", "i8"),
-    ("threads", "i8"),
-    ("others_cpu_ns", "i8"),
-    ("iteration", "i8"),
-    ("residual_norm", "f8"),
-    ("seen", "i8"),
-    ("capacity", "i8"),
-    ("phase_ns", "i8", len(PHASES)),
-    ("foreign_calls", "i8"),
-    ("foreign_threads", "i8"),
-    ("unknown_requests", "i8"),
-    ("between_polls_ns", "i8"),
-]
-"""The counters that do not depend on the number of MPI calls that are known."""
-
-
-class State:
-    """The counters of the recorder in this process."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        library.hindmost_state.restype = ctypes.c_void_p
-        count = ctypes.c_int32.in_dll(library, "hindmost_call_count").value
-        names = (ctypes.c_char_p * count).in_dll(library, "hindmost_call_names")
-        layout = np.dtype([*HEAD, ("call_count", "i8", count), ("other_ns", "i8", count)])
-        memory = (ctypes.c_char * layout.itemsize).from_address(library.hindmost_state())
-        self._counters = np.ndarray((1,), layout, buffer=memoryview(memory))[0]
-        self.call_names = tuple((name or b"").decode() for name in names)
-        self.call_classes = classes_of_calls(library)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a copy of one counter or array of counters, as it is now."""
-        return self._counters[name].copy()
-
-
-def classes_of_calls(library: ctypes.CDLL) -> tuple[CallClass, ...]:
-    """Return the class of every MPI call that is wrapped."""
-    count = ctypes.c_int32.in_dll(library, "hindmost_call_count").value
-    numbers = (ctypes.c_int32 * count).in_dll(library, "hindmost_call_classes")
-    return tuple(CallClass(number) for number in numbers)

@@ -5,9 +5,11 @@
 #include "bounded.h"
 #include "classify.h"
 #include "contexts.h"
+#include "inject.h"
 #include "loops.h"
 #include "pairs.h"
 #include "peers.h"
+#include "petsc.h"
 #include "places.h"
 #include "rank_file.h"
 #include "rawfile.h"
@@ -17,6 +19,7 @@
 #include "sections.h"
 #include "session.h"
 #include "settings.h"
+#include "signals.h"
 #include "solves.h"
 
 #include <errno.h>
@@ -31,6 +34,7 @@ static struct {
   struct loop loop;
   struct written written;
   struct call_hooks hooks;
+  struct injection injection;
   struct pairs_page *page;
   int64_t *polls;
   uint32_t chains;
@@ -60,7 +64,7 @@ static void leave_own(void) {
   free(attached.pages);
   free(attached.keep);
   free(attached.origins);
-  if (attached.records) last = attached;
+  last = attached;
   end_pairs();
   outer.attached.calls += attached.calls; /* of an attached program, too */
   outer.attached.recordings++;
@@ -72,9 +76,10 @@ static void leave_own(void) {
   loop = outer.loop;
   written = outer.written;
   call_hooks = outer.hooks;
+  injection = outer.injection;
   pairs_page = outer.page;
   swap_polls(0);
-  hindmost_forget_events(); /* others may be of use outside */
+  forget_names();
 }
 
 static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
@@ -92,13 +97,18 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   outer.loop = loop;
   outer.written = written;
   outer.hooks = call_hooks;
+  outer.injection = injection;
   outer.page = pairs_page;
   swap_polls(1);
   attached = (struct attached){.on = 1, .begun = 1, .every = 1, .most = INT64_MAX, .marking_call = NO_CALL, .marking_nth = 1,
-                               .own = communicator, .everybody = communicator, .ksp = ksp, .pid = getpid()};
+                               .own = communicator, .everybody = communicator, .ksp = ksp, .pid = getpid(),
+                               .records = last.records, .contexts = last.contexts, .activities = last.activities,
+                               .counts = last.counts, .room = last.room};
   raw = (struct raw){.fd = -1};
   loop = (struct loop){0};
   forget_written();
+  forget_names();
+  injection = (struct injection){0};
   call_hooks = (struct call_hooks){0};
   pairs_page = NULL;
   FILE *file = fmemopen(settings, strlen(settings), "r");
@@ -108,23 +118,15 @@ static void enter_own(MPI_Comm communicator, void *ksp, char *settings) {
   if (attached.budget || attached.samples || attached.pages) call_hooks.after_call = bound_call;
 }
 
-static int get_memory_again(void) {
-  if (!last.records || last.memory_bytes != attached.memory_bytes) return get_memory();
-  attached.records = last.records;
-  attached.contexts = last.contexts;
-  attached.activities = last.activities;
-  attached.capacity = last.capacity;
-  return 0;
-}
-
 int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings) {
   if (ksp && !hindmost_connect_petsc()) return -1;
+  static int catches;
   keep_status();
+  if (!attached.on && !catches++) catch_signals(end_at_signal);
   enter_own(MPI_Comm_f2c(communicator), ksp, settings);
   make_crc_tables();
-  peers_in_solves = 1;
   int failed = *attached.folder ? open_raw() : ENOMEM, any = 0;
-  if (!failed) failed = get_memory_again();
+  if (!failed) failed = get_memory();
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
   if (any) {
     raw_close();

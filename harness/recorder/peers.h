@@ -1,4 +1,4 @@
-/* Messages and bytes by communicator and destination in a user's loop.
+/* Messages and bytes by communicator and destination in a loop or a solve.
  *
  * A send costs a lookup in a small table; ranks are translated after the loop, or when their
  * communicator is freed. If the table is full, sends are counted as unknown. */
@@ -16,7 +16,6 @@ static struct peer {
 } peers[PEERS];
 static int64_t unattributed_messages;
 static int last_peer;
-static int peers_in_solves; /* whether sends in a PETSc solve count: otherwise the matrix says who sends to whom */
 
 static int peer_place(MPI_Comm communicator, int to);
 static int64_t bytes_of(int64_t n, MPI_Datatype type);

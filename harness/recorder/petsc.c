@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 enum { PETSC_COMPLEX_TYPE = 2 };
-static int64_t names_found, names_applied = -1, forgotten_then;
+static int64_t names_found, names_applied = -1;
 static char applied_type[32];
 
 /* The libpetsc of the process, also where only its user's own scope has it, as with petsc4py. */
@@ -53,7 +53,7 @@ static void connect_petsc(petsc_event_handler at_begin, petsc_event_handler at_e
   if (petsc.PetscLogLegacyCallbacksBegin) { /* PETSc 3.20: beside -log_view */
     if (petsc.PetscLogLegacyCallbacksBegin(at_begin, at_end, NULL, NULL)) return;
   } else if (petsc.PetscLogSet && before && after) { /* one handler: that of -log_view is called as well */
-    hindmost_call_as_well(*before, *after);
+    call_as_well(*before, *after);
     if (petsc.PetscLogSet(at_begin, at_end)) return;
   } else {
     return;
@@ -82,18 +82,18 @@ static void find_names(void) {
   }
 }
 
+static void forget_names(void) { names_applied = -1; }
+
 static void apply_names(const char *type) {
   int which = -1;
-  if (names_applied == names_found && forgotten_then == times_emptied && !strcmp(applied_type, type)) return;
+  if (names_applied == names_found && !strcmp(applied_type, type)) return;
   for (int i = 0; i < attached.solver_count; i++)
     if (!strcmp(attached.solvers[i], type)) which = i;
-  hindmost_forget_events();
-  forgotten_then = times_emptied;
-  hindmost_watch_monitor('I');
+  forget_events();
   for (int i = 0; i < attached.watched_count; i++) {
     const struct watched *w = &attached.watched[i];
     if (w->id < 0 || (w->solver >= 0 && w->solver != which)) continue;
-    hindmost_watch(w->id, w->begin_mark, w->end_mark, w->is_halo, w->is_solve, w->is_inner, w->activity);
+    watch_event(w->id, w->begin_mark, w->end_mark, w->is_halo, w->is_solve, w->is_inner, w->activity);
   }
   copy_text(applied_type, sizeof applied_type, type);
   names_applied = names_found;

@@ -43,5 +43,8 @@ static void quietly(int begin);
 static void connect_petsc(petsc_event_handler at_begin, petsc_event_handler at_end);
 static void find_names(void);
 
+/* The program's settings are now others. */
+static void forget_names(void);
+
 /* Lets the recorder keep the marks of a type of KSP. */
 static void apply_names(const char *type);

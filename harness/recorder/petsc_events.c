@@ -14,7 +14,6 @@ struct watch {
 };
 
 static struct watch watches[EVENTS];
-static int32_t monitor_mark;
 
 /* A mark; `what` may be a number that says more than its letter. */
 static inline void mark(int letter, int32_t what) {
@@ -24,23 +23,11 @@ static inline void mark(int letter, int32_t what) {
   keep(t, what, letter, 0, 0, 0);
 }
 
-/* ---- interface to Python ---- */
-void hindmost_forget_events(void) {
-  times_emptied++;
+static void forget_events(void) {
   for (int i = 0; i < EVENTS; i++) watches[i] = (struct watch){0};
-  monitor_mark = 0;
 }
 
-/* The solver to record, by PETSc's handle. */
-void hindmost_watch_solver(void *ksp) { solver = ksp; }
-
-/* The letter of the mark at each call of the monitor; 0: none. */
-void hindmost_watch_monitor(int letter) { monitor_mark = letter; }
-
-/* Returns 0, or 1 if the event's id is beyond the table. Several calls for an event add up. */
-int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_solve,
-                   int is_inner, int activity) {
-  if (event < 0 || event >= EVENTS) return 1;
+static void watch_event(int event, int begin_mark, int end_mark, int is_halo, int is_solve, int is_inner, int activity) {
   struct watch *w = &watches[event];
   if (begin_mark) w->begin_mark = (int8_t)begin_mark;
   if (end_mark) w->end_mark = (int8_t)end_mark;
@@ -48,13 +35,12 @@ int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_
   w->is_halo |= (int8_t)is_halo;
   w->is_solve |= (int8_t)is_solve;
   w->is_inner |= (int8_t)is_inner;
-  return 0;
 }
 
 /* Handlers of PETSc's own log, for versions that allow only one: they are called before ours. */
 typedef int (*event_handler)(int, int, void *, void *, void *, void *);
 static event_handler log_begin, log_end;
-void hindmost_call_as_well(void *begin, void *end) {
+static void call_as_well(void *begin, void *end) {
   log_begin = (event_handler)begin;
   log_end = (event_handler)end;
 }
@@ -63,7 +49,7 @@ void hindmost_call_as_well(void *begin, void *end) {
 
 static inline int own_work(void) { return solving && inner_depth == 0; }
 
-int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
+static int note_event_begin(int event, int unused, void *a, void *b, void *c, void *d) {
   if (log_begin) log_begin(event, unused, a, b, c, d);
   if (!recording() || (unsigned)event >= EVENTS) return 0;
   const struct watch *w = &watches[event];
@@ -81,7 +67,7 @@ int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void 
   return 0;
 }
 
-int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
+static int note_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
   if (log_end) log_end(event, unused, a, b, c, d);
   if (!recording() || (unsigned)event >= EVENTS) return 0;
   const struct watch *w = &watches[event];
@@ -97,27 +83,28 @@ int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d
   return 0;
 }
 
-/* The monitor that PETSc calls before all others: what those do is not part of the method. */
-int hindmost_first_monitor(void *ksp, int iteration, double norm, void *context) {
-  (void)iteration, (void)norm, (void)context;
-  if (!recording() || ksp != solver || in_monitors) return 0;
+static void enter_monitors(const void *ksp) {
+  if (!recording() || ksp != solver || in_monitors) return;
   in_monitors = 1;
   inner_depth++;
-  return 0;
+}
+
+static void leave_monitors(const void *ksp) {
+  if (!recording() || ksp != solver || !in_monitors) return;
+  in_monitors = 0;
+  inner_depth--;
 }
 
 /* The monitor that PETSc calls after all others, once per iteration, with its number and norm. PETSc's
  * integer has 32 or 64 bits, of which 32 are enough here. */
-int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
+static int note_monitor(void *ksp, int iteration, double norm, void *context) {
   (void)context;
   if (!recording() || ksp != solver) return 0;
-  inner_depth -= in_monitors;
-  in_monitors = 0;
+  leave_monitors(ksp);
   if (!own_work()) return 0;
   state->iteration = iteration;
-  state->residual_norm = norm;
   if (injection.due) take_detour();
-  if (monitor_mark) mark(monitor_mark, iteration);
+  mark('I', iteration);
   if (iteration > injection.iteration) {
     injection.iteration = iteration;
     injection.due = injection.law && !injection.at_calls;
@@ -130,10 +117,6 @@ int hindmost_monitor(void *ksp, int iteration, double norm, void *context) {
 }
 
 /* The same for PETSc in single precision. */
-int hindmost_first_monitor_single(void *ksp, int iteration, float norm, void *context) {
-  return hindmost_first_monitor(ksp, iteration, norm, context);
-}
-
-int hindmost_monitor_single(void *ksp, int iteration, float norm, void *context) {
-  return hindmost_monitor(ksp, iteration, norm, context);
+static int note_monitor_single(void *ksp, int iteration, float norm, void *context) {
+  return note_monitor(ksp, iteration, norm, context);
 }

@@ -12,15 +12,16 @@ enum { MAX_NORMS = 1 << 20 };
 static double *norm_memory; /* one norm a mark of the monitor, where there is memory for them */
 static int64_t norms_seen;
 static void *solver; /* the recorded KSP */
-static int64_t times_emptied; /* how often the table of events was emptied */
 
-void hindmost_forget_events(void);
-void hindmost_watch_solver(void *ksp);
-void hindmost_watch_monitor(int letter);
-int hindmost_watch(int event, int begin_mark, int end_mark, int is_halo, int is_solve, int is_inner, int activity);
-void hindmost_call_as_well(void *begin, void *end);
-int hindmost_event_begin(int event, int unused, void *a, void *b, void *c, void *d);
-int hindmost_event_end(int event, int unused, void *a, void *b, void *c, void *d);
-int hindmost_first_monitor(void *ksp, int iteration, double norm, void *context);
-int hindmost_monitor(void *ksp, int iteration, double norm, void *context);
-int hindmost_monitor_single(void *ksp, int iteration, float norm, void *context);
+/* Which events matter: several calls for one add up. Its number is below EVENTS. */
+static void forget_events(void);
+static void watch_event(int event, int begin_mark, int end_mark, int is_halo, int is_solve, int is_inner, int activity);
+static void call_as_well(void *begin, void *end);
+static int note_event_begin(int event, int unused, void *a, void *b, void *c, void *d);
+static int note_event_end(int event, int unused, void *a, void *b, void *c, void *d);
+
+/* What monitors do is not part of the method. */
+static void enter_monitors(const void *ksp);
+static void leave_monitors(const void *ksp);
+static int note_monitor(void *ksp, int iteration, double norm, void *context);
+static int note_monitor_single(void *ksp, int iteration, float norm, void *context);

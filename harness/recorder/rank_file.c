@@ -3,6 +3,7 @@
 #include "activities.h"
 #include "attached.h"
 #include "contexts.h"
+#include "counters.h"
 #include "inject.h"
 #include "petsc_events.h"
 #include "rawfile.h"
@@ -107,24 +108,31 @@ static void write_clock(void) {
   end_writing(&before);
 }
 
+/* NULL if there is none. Pages that are never touched take no memory. */
+static void *new_memory(int64_t count, size_t size) {
+  void *memory = mmap(NULL, (size_t)count * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* What is there already is used again. */
 static int get_memory(void) {
-  int64_t capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
-  if (capacity < 1 << 12) capacity = 1 << 12;
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void *memory = mmap(NULL, (size_t)capacity * sizeof(struct record), PROT_READ | PROT_WRITE, flags, -1, 0);
-  void *norms = mmap(NULL, MAX_NORMS * sizeof(double), PROT_READ | PROT_WRITE, flags, -1, 0);
-  void *activities = mmap(NULL, (size_t)MAX_NORMS * MAX_ACTIVITIES * sizeof(int64_t), PROT_READ | PROT_WRITE, flags, -1, 0);
-  void *contexts = mmap(NULL, (size_t)capacity * sizeof(uint32_t), PROT_READ | PROT_WRITE, flags, -1, 0);
-  void *spare = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (memory == MAP_FAILED || norms == MAP_FAILED || activities == MAP_FAILED || contexts == MAP_FAILED || spare == MAP_FAILED) return ENOMEM;
-  text_spare = spare;
-  attached.contexts = begin_contexts() ? contexts : NULL;
-  norm_memory = norms;
-  attached.activities = activities;
-  hindmost_memory_for(memory, capacity, capacity < RECORDS_TOUCHED ? capacity : RECORDS_TOUCHED);
-  attached.records = memory;
-  attached.capacity = capacity;
-  return 0;
+  attached.capacity = attached.memory_bytes / (int64_t)sizeof(struct record);
+  if (attached.capacity < 1 << 6) attached.capacity = 1 << 6;
+  if (!norm_memory) norm_memory = new_memory(MAX_NORMS, sizeof *norm_memory);
+  if (!text_spare) text_spare = new_memory(SPARE_BYTES, 1);
+  if (!attached.activities) attached.activities = new_memory(MAX_NORMS, MAX_ACTIVITIES * sizeof *attached.activities);
+  if (attached.counting && !attached.counts) attached.counts = new_memory(MAX_NORMS, sizeof *attached.counts);
+  if (attached.room < attached.capacity) {
+    if (attached.records) munmap(attached.records, (size_t)attached.room * sizeof *attached.records);
+    if (attached.contexts) munmap(attached.contexts, (size_t)attached.room * sizeof *attached.contexts);
+    attached.room = attached.capacity;
+    attached.records = new_memory(attached.room, sizeof *attached.records);
+    attached.contexts = begin_contexts() ? new_memory(attached.room, sizeof *attached.contexts) : NULL;
+    const int64_t touched = attached.room < RECORDS_TOUCHED ? attached.room : RECORDS_TOUCHED;
+    for (int64_t i = 0; attached.records && i < touched; i++) attached.records[i] = (struct record){0};
+  }
+  if (!attached.records) attached.room = 0;
+  return attached.room && attached.activities && norm_memory && text_spare ? 0 : ENOMEM;
 }
 
 static int open_raw(void) {

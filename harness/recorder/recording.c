@@ -1,9 +1,7 @@
 #include "recording.h"
 
-#include "activities.h"
 #include "classify.h"
 #include "counters.h"
-#include "live.h"
 #include "lock.h"
 #include "peers.h"
 #include "requests.h"
@@ -101,7 +99,6 @@ static void clear_session(void) {
   for (int i = 0; i < PHASES; i++) state->phase_ns[i] = 0;
   for (int i = 0; i < CALL_COUNT; i++) state->call_count[i] = state->other_ns[i] = 0;
   state->iteration = 0;
-  state->residual_norm = 0.0;
 }
 
 static void note_begin(void) {
@@ -116,32 +113,11 @@ static void note_begin(void) {
 }
 
 static void start_recording(void) {
-  state->armed = 1;
   own_session = ++sessions_begun;
   __atomic_store_n(&session_id, own_session, __ATOMIC_RELEASE);
 }
 
-/* Meets the other ranks of the communicator, notes the time and starts to record. */
-int hindmost_arm(MPI_Fint communicator) {
-  MPI_Comm comm = MPI_Comm_f2c(communicator);
-  if (before_recording) before_recording();
-  keep_status();
-  clear_session();
-  count_active_collectives();
-  recorded_comm = comm;
-  int error = PMPI_Comm_size(comm, &recorded_size);
-  prepare_clock();
-  if (!error) error = PMPI_Barrier(comm);
-  note_begin();
-  begin_injection(state->begin_ns);
-  begin_activities();
-  if (live.on) live_zero(state->begin_ns);
-  start_recording();
-  return error;
-}
-
 static void disarm(int64_t end_ns) {
-  state->armed = 0;
   __atomic_store_n(&session_id, 0, __ATOMIC_RELEASE);
   state->end_ns = end_ns;
   state->switches = involuntary_switches() - switches_before;

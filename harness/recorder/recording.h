@@ -28,6 +28,5 @@ static void note_begin(void);
 /* From here on the calls of this thread are recorded; nothing that takes time may follow. */
 static void start_recording(void);
 static void disarm(int64_t end_ns);
-int hindmost_arm(MPI_Fint communicator);
 void hindmost_disarm(void);
 int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns, int64_t *uncertainty_ns, int64_t *at_ns);

@@ -46,4 +46,3 @@ static inline void note_idle(int64_t end_ns) {
 }
 
 void hindmost_next_body(void);
-void hindmost_memory_for(struct record *memory, int64_t capacity, int64_t touched);

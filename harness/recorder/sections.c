@@ -4,6 +4,8 @@
 #include "classify.h"
 #include "communicators.h"
 #include "counters.h"
+#include "inject.h"
+#include "live.h"
 #include "peers.h"
 #include "petsc_events.h"
 #include "rawfile.h"
@@ -38,16 +40,20 @@ static void attach_arm(MPI_Comm comm, int size) {
   record_contexts = attached.contexts;
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
-  hindmost_count_memory(NULL, 0);
-  hindmost_activity_memory(attached.activities, MAX_NORMS, attached.activity_count);
+  count_into(attached.counting ? attached.counts : NULL, MAX_NORMS);
+  note_activities_into(attached.activities, MAX_NORMS, attached.activity_count);
   count_calls();
   clear_session();
   recorded_comm = comm;
   recorded_size = size;
   norms_seen = 0;
   prepare_clock();
-  resume_injection();
   note_begin();
+  if (attached.about)
+    begin_injection(state->begin_ns);
+  else
+    resume_injection();
+  if (live.on) live_zero(state->begin_ns);
   begin_activities();
   sampler_forget_call();
   if (session_now() != ENDED) start_recording();
@@ -193,6 +199,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   if (record_contexts) raw_frame(RAW_CONTEXTS, record_contexts + written, left * sizeof(uint32_t));
   if (activity_rows())
     raw_frame(RAW_ACTIVITIES, activity_memory, (size_t)(activity_rows() * activities) * sizeof *activity_memory);
+  if (count_rows()) raw_frame(RAW_COUNTS, counts, (size_t)count_rows() * sizeof *counts);
   if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MAX_NORMS ? norms_seen : MAX_NORMS) * sizeof(double));
   static int32_t ranks[PEERS];
   static int64_t messages[PEERS], bytes[PEERS];

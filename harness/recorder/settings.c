@@ -53,6 +53,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "detour")) read_injected_detour(value);
   else if (!strcmp(key, "injected")) attached.injected = strdup(value);
   else if (!strcmp(key, "sample")) attached.samples = 1, attached.samples_a_second = strtoll(value, NULL, 10);
+  else if (!strcmp(key, "count")) attached.counting = 1;
   else if (!strcmp(key, "origins")) attached.origins = strdup(value);
   else if (!strcmp(key, "halo") && (w = watch_name(value, -1))) w->is_halo = 1;
   else if (!strcmp(key, "inner") && (w = watch_name(value, -1))) w->is_inner = 1;

@@ -105,7 +105,7 @@ static void read_solve(void *ksp) {
   solve.atol = real_of(&atol);
   if (petsc.KSPGetNormType) petsc.KSPGetNormType(ksp, &solve.norm_type);
   if (petsc.KSPGMRESGetRestart && strstr(solve.type, "gmres")) petsc.KSPGMRESGetRestart(ksp, &solve.restart);
-  petsc.KSPMonitorSet(ksp, petsc_kind.real_bytes == 4 ? (void *)hindmost_monitor_single : (void *)hindmost_monitor, NULL, NULL);
+  petsc.KSPMonitorSet(ksp, petsc_kind.real_bytes == 4 ? (void *)note_monitor_single : (void *)note_monitor, NULL, NULL);
   quietly(0);
 }
 
@@ -144,7 +144,7 @@ static void begin_solve(void *ksp, const void *frame) {
   read_solve(ksp);
   solve.load = load_of_host();
   inner_count = inner_open = 0;
-  hindmost_watch_solver(ksp);
+  solver = ksp;
   if (attached.ksp) PMPI_Barrier(attached.own);
   attach_arm(solve.communicator, solve.comm_size);
   solve.ksp = ksp;
@@ -153,10 +153,9 @@ static void begin_solve(void *ksp, const void *frame) {
 
 /* PETSc gives them as on a command line: a word that begins with a dash and a letter is a name. */
 static void write_options(void) {
-  static int written;
   struct text text = {0};
   char *all = NULL, *rest, *next;
-  if (written++ || !petsc.PetscOptionsGetAll || petsc.PetscOptionsGetAll(NULL, &all) || !all) return;
+  if (attached.options_written++ || !petsc.PetscOptionsGetAll || petsc.PetscOptionsGetAll(NULL, &all) || !all) return;
   text_add(&text, "{");
   for (char *word = strtok_r(all, " ", &rest); word; word = next) {
     if (word[0] == '-') word++;
@@ -308,11 +307,11 @@ static int attached_event_begin(int event, int unused, void *a, void *b, void *c
     }
     if (event_levels[event]) enter_level(event_levels[event], a, __builtin_frame_address(0));
   }
-  return hindmost_event_begin(event, unused, a, b, c, d);
+  return note_event_begin(event, unused, a, b, c, d);
 }
 
 static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d) {
-  int error = hindmost_event_end(event, unused, a, b, c, d);
+  int error = note_event_end(event, unused, a, b, c, d);
   if ((unsigned)event >= EVENTS || !event_levels[event] || !attached.on || session_now() == ENDED || (session_number() && !recording()))
     return error;
   switch (event_levels[event]) {
@@ -389,11 +388,8 @@ OF_PETSC int KSPMonitor(void *ksp, int64_t iteration, double norm) {
   if (!real) real = petsc_function("KSPMonitor");
   if (!real) return 56;
   if (!attached.on) return real(ksp, iteration, norm);
-  hindmost_first_monitor(ksp, (int)iteration, norm, NULL);
+  enter_monitors(ksp);
   int error = real(ksp, iteration, norm);
-  if (recording() && ksp == solver && in_monitors) {
-    inner_depth--;
-    in_monitors = 0;
-  }
+  leave_monitors(ksp);
   return error;
 }

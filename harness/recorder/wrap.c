@@ -45,7 +45,7 @@
 /* ---- messages ---- */
 
 static inline int counts_peers(enum caller caller) {
-  return caller == RECORDED ? !solving || peers_in_solves : caller == OTHER_THREAD && peers_in_solves;
+  return caller == RECORDED || caller == OTHER_THREAD;
 }
 
 static inline void count_sent(enum caller caller, MPI_Comm c, int to, int64_t n, MPI_Datatype t) {

@@ -315,7 +315,7 @@ class RankRun:
     residual_norm : float64 array, shape (body,)
         NaN where the solver knows none; that of rank 0 is written.
     incoming : Edges
-        The halos that this rank receives.
+        The messages that this rank sends or receives.
     mpi_other_s : float
         Seconds in MPI calls of no known kind, in the whole solve.
     context_switches : int

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import UNKNOWNS, SystemRequest
 from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
 from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law
-from hindmost.harness.recorder.petsc_recorder import ACTIVITIES
+from hindmost.harness.recorder.petsc_library import ACTIVITIES
+from hindmost.harness.solves.experiment import KrylovExperiment
 from hindmost.harness.verbs.campaign import (
     add_order_arguments,
     add_record_arguments,
@@ -143,6 +143,15 @@ def add_measurement_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"split the local work of every iteration into {', '.join(ACTIVITIES)} and other",
     )
     parser.add_argument(
+        "--sample",
+        type=int,
+        nargs="?",
+        const=True,
+        metavar="N",
+        help="sample where each rank spends processor time, N times a second of it (as often as "
+        "costs at most 0.3 %%)",
+    )
+    parser.add_argument(
         OPTION,
         default=NOTHING,
         metavar="LAW",
@@ -185,6 +194,7 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
         live=arguments.live,
         rtol=arguments.rtol,
         activities=arguments.activities,
+        sample=arguments.sample,
         injection=None if arguments.inject == NOTHING else read_law(arguments.inject),
     )
 

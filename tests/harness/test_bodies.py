@@ -146,15 +146,13 @@ TWO_BODIES = recording(
     ("history", "norms"),
     [
         ([4.0, 3.0, 2.0, 1.0], [3.0, 2.0, 1.0]),
-        ([4.0, 3.0, 2.0, 1.0, 1.0], [3.0, 2.0, 1.0]),  # the last one told twice
-        ([4.0, 3.0, 2.0, 2.1, 1.0], [3.0, 2.0, 1.0]),  # one more where the second cycle begins
-        ([4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 1.0], [np.nan] * 3),
         ([4.0, 3.0], [3.0, np.nan, np.nan]),
+        ([], [np.nan] * 3),
     ],
 )
 def test_every_body_has_the_norm_after_it(history: list[float], norms: list[float]) -> None:
     bodies = gmres_bodies(TWO_CYCLES)
-    found = residual_norms(bodies, np.array(history), iterations=3)
+    found = residual_norms(bodies, np.array(history))
     np.testing.assert_array_equal(found, norms)
 
 

@@ -168,7 +168,7 @@ def defined_symbols(library: Path) -> set[str]:
 def find_libpetsc() -> Path:
     """Return the libpetsc that petsc4py loads in a process of its own."""
     program = (
-        "import petsc4py; petsc4py.init(); from hindmost.harness.recorder.petsc_recorder import"
+        "import petsc4py; petsc4py.init(); from hindmost.harness.recorder.petsc_library import"
         " libpetsc_path; import petsc4py.PETSc; print(libpetsc_path())"
     )
     answer = subprocess.run(

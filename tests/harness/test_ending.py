@@ -27,9 +27,9 @@ TO_TOLERANCE = Ending(asked=400, done=90, reason="CONVERGED_RTOL", rtol=1e-8)
             "stopped after 90 of 400 iterations (CONVERGED_ATOL)",
         ),
         (
-            replace(TO_TOLERANCE, done=400, reason="DIVERGED_MAX_IT"),
+            replace(TO_TOLERANCE, done=400, reason="DIVERGED_ITS"),
             False,
-            "rtol 1e-08 not reached in 400 iterations (DIVERGED_MAX_IT)",
+            "rtol 1e-08 not reached in 400 iterations (DIVERGED_ITS)",
         ),
         (
             replace(FORCED, done=7, reason="DIVERGED_INDEFINITE_MAT"),

@@ -15,14 +15,14 @@ from scipy import sparse
 
 from hindmost.errors import UsageError
 from hindmost.harness import memory
-from hindmost.harness.krylov import experiment
-from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS, by_rows, matrix_file
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import assigned_rank, check_size
 from hindmost.harness.runfile import provenance
 from hindmost.harness.solo import Solo
+from hindmost.harness.solves import experiment
+from hindmost.harness.solves.experiment import KrylovExperiment
 
 PLAN = KrylovExperiment(
     workload="laplacian-1d",

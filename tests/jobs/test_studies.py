@@ -13,9 +13,9 @@ from tests.conftest import ROOT
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.cli import VERBS
 from hindmost.documents import parse_document
-from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.recorder.injection import read_law
+from hindmost.harness.solves.experiment import KrylovExperiment
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.plan.make import make_plan

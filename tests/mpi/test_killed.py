@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import BIN
+from tests.conftest import BIN, Ranks
 
 import hindmost
 from hindmost.errors import DamagedFileError, NotARunFileError
@@ -94,3 +94,38 @@ def test_what_is_left_is_whole_or_known_as_unfinished(
                     hindmost.open(path)
                 assert "unfinished" in str(caught.value)
     assert whole >= rounds
+
+
+TERMINATED = """
+import os, signal
+from hindmost.harness import petsc
+parallel = petsc.start()
+from hindmost.harness.krylov.problems import PROBLEMS
+from hindmost.harness.krylov.problems.problem import SystemRequest
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.solves.recorded import RecordedSolver
+PETSc = parallel.PETSc
+system = PROBLEMS["diagonal"].build(SystemRequest(unknowns=600), PETSc, PETSc.COMM_WORLD)
+solver = RecordedSolver(SOLVERS["gmres"], system, iterations=200, preconditioner="none",
+                        parallel=parallel)
+solver.warm_up()
+
+def end(ksp, number, norm):
+    if number == 100:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+solver.ksp.setMonitor(end)
+solver.record()
+"""
+
+
+def test_a_solve_that_is_terminated_keeps_its_iterations(ranks: Ranks, tmp_path: Path) -> None:
+    assert ranks(2, script=TERMINATED).returncode != 0
+    convert = [str(BIN / "hindmost"), "attach", "--convert", "solve-gmres.raw"]
+    subprocess.run(convert, check=True, cwd=tmp_path)
+    assert not (tmp_path / "solve-gmres.raw").exists()
+    (path,) = tmp_path.glob("*.h5")
+    run = hindmost.open(path)
+    run.verify()
+    assert 60 < run.bodies < 100  # whole cycles of 30
+    assert "all ranks were ended by SIGTERM" in run.header.spec["failure"]

@@ -26,8 +26,6 @@ import numpy as np
 import hindmost
 hindmost.listen()
 from mpi4py import MPI
-from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
 assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
 other, total = comm.Dup(), np.zeros(1)
@@ -52,8 +50,7 @@ with hindmost.record("threads.h5", comm) as recorder:
                     time.sleep(1e-4)
 other.send(False, 1 - comm.rank)
 thread.join()
-state = State(load())
-found = comm.gather([heard, int(state["foreign_calls"])])
+found = comm.gather(heard)
 if found:
     print(json.dumps(found))
 """
@@ -65,11 +62,10 @@ def test_calls_of_other_threads_are_counted_and_change_nothing(
     done = ranks(2, script=THREADS)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert len(found) == 2
-    assert all(rank[0] == 3 for rank in found)
+    assert found == [3, 3]
     run = hindmost.open(tmp_path / "threads.h5")
-    # Each message is received in two calls, or the thread still is in the first.
-    assert run.header.spec["foreign_calls"] == sum(rank[1] for rank in found) > 3
+    # Each message is received in two calls; the thread may be in one more.
+    assert 12 <= run.header.spec["foreign_calls"] <= 14
     assert run.header.spec["foreign_threads"] == 2  # one of each rank
     kinds = run.variable("event_kind")
     assert (kinds[:, 0] != EventKind.NONE).all()

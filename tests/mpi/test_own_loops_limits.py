@@ -24,7 +24,6 @@ hindmost.listen()
 from mpi4py import MPI
 from hindmost.harness.attach import own_marks
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
 box = np.zeros(1)
 """
@@ -40,7 +39,7 @@ with hindmost.record("unknown.h5", comm) as recorder:
             file.Write_at(8 * comm.rank, box)
             file.Close()
             comm.Barrier()
-unknown = comm.gather(int(State(load())["unknown_requests"]))
+unknown = comm.gather(load().hindmost_unknown_requests())
 if unknown:
     with open("unknown.json", "w") as file:
         json.dump(unknown, file)
@@ -84,12 +83,12 @@ with hindmost.record("many.h5", comm) as recorder:
         for _ in range(40_000):
             MPI.COMM_SELF.Send(box, 0)
         MPI.Request.Waitall(requests)
-    after = int(State(load())["unknown_requests"])
+    after = load().hindmost_unknown_requests()
     with recorder.iteration():
         comm.Ibarrier().Wait()
 if comm.rank == 0:
     with open("many.json", "w") as file:
-        json.dump([after, int(State(load())["unknown_requests"])], file)
+        json.dump([after, load().hindmost_unknown_requests()], file)
 """
 
 
@@ -233,7 +232,7 @@ parallel = petsc.start()
 import hindmost
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
+from hindmost.harness.solves.recorded import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 PETSc = parallel.PETSc
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)

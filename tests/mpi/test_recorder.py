@@ -21,26 +21,26 @@ LOSING = ("cg", "gmres", "pgmres", "pipebcgs")
 SOLVES = """
 import json
 from pathlib import Path
+import numpy as np
 from hindmost.harness import petsc
 parallel = petsc.start()
 from hindmost.harness.campaign import run_campaign
-from hindmost.harness.krylov import solve
-from hindmost.harness.krylov.experiment import KrylovExperiment
+from hindmost.harness.solves import recorded as solve
+from hindmost.harness.solves.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.library import State
 PETSc = parallel.PETSc
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)
 counted = {}
 for name in SOLVERS.names:
     solver = solve.RecordedSolver(SOLVERS[name], system, iterations=45, preconditioner="jacobi",
                                   parallel=parallel)
-    solver.record()
-    state = State(load())
-    counted[name] = [int(state["iteration"]), solver.ksp.getIterationNumber(),
-                     float(state["residual_norm"]), solver.ksp.getResidualNorm()]
+    bodies = solver.record()[0].bodies
+    norms = bodies.residual_norm[np.isfinite(bodies.residual_norm)]
+    counted[name] = [int((bodies.kind != 1).sum()), solver.ksp.getIterationNumber(),
+                     float(norms[-1]), solver.ksp.getResidualNorm()]
 
 def files_of(solvers, unknowns, out):
     plan = KrylovExperiment(workload="laplacian-1d", solvers=solvers,

@@ -44,7 +44,7 @@ parallel = petsc.start(json.loads(sys.argv[4]))
 import numpy as np
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import FORCED, RecordedSolver
+from hindmost.harness.solves.recorded import FORCED, RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.krylov.solvers import GMRES_GOES_ON
 preconditioners, ends, names = (json.loads(word) for word in sys.argv[1:4])
@@ -64,8 +64,8 @@ for end, (rtol, usable) in ends.items():
             solver = RecordedSolver(
                 SOLVERS[name], system, iterations=45, preconditioner=pc, parallel=parallel,
                 rtol=rtol, activities=True)
-            recorded = solver.record()
-            bodies, ending = recorded.rank.bodies, recorded.ending
+            rank, _, ending = solver.record()
+            bodies = rank.bodies
             parts_s = (bodies.lead_in_s + bodies.duration.sum() + bodies.restart_duration.sum()
                        + bodies.lead_out_s)
             local = bodies.phase_duration[:, bodies.phases.index("local")]
@@ -84,7 +84,7 @@ for end, (rtol, usable) in ends.items():
                           "counted": int((bodies.kind != 1).sum()), "done": ending.done,
                           "petsc": solver.ksp.getIterationNumber(), "reason": ending.reason,
                           "reached": ending.reached, "as_asked": ending.as_asked,
-                          "norms": int(np.isfinite(recorded.rank.residual_norm).sum()),
+                          "norms": int(np.isfinite(rank.residual_norm).sum()),
                           "true": ending.true_residual, **worst})
 if comm.rank == 0:
     print(json.dumps(found))
@@ -113,7 +113,7 @@ def test_bodies_of_every_solver_with_every_preconditioner(
         assert each["counted"] == each["done"] > 0, each
         # PETSc counts an iteration in which CG finds that nothing is left to do, and the one that
         # PIPECG begins when it has done all that it may.
-        late = each["reason"] in ("CONVERGED_ATOL", "DIVERGED_MAX_IT")
+        late = each["reason"] in ("CONVERGED_ATOL", "DIVERGED_ITS")
         assert each["petsc"] - each["done"] in (0, late), each
         # The last norm of a cycle of GMRES is not always told; and a solve that is forced on after
         # an exact preconditioner has left nothing divides zeros: rounding decides when.

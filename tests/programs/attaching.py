@@ -28,7 +28,7 @@ PROGRAMS = ROOT / "tests" / "programs"
 ATTACH = ROOT / "harness" / "attach"
 FIND_PETSC = (
     "import petsc4py; petsc4py.init(); import petsc4py.PETSc;"
-    "from hindmost.harness.recorder.petsc_recorder import libpetsc_path; print(libpetsc_path())"
+    "from hindmost.harness.recorder.petsc_library import libpetsc_path; print(libpetsc_path())"
 )
 DEEP = (
     *("-deep_ksp_type", "fgmres", "-deep_pc_type", "ksp"),

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hindmost.errors import UsageError
-from hindmost.harness.campaign import LARGEST
+from hindmost.harness.attach.own_marks import MEMORY_BYTES, MarksOfRecorder
+from hindmost.harness.attach.raw_program import RawProgram
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.attach.settings import event_lines
+from hindmost.harness.campaign import RunPlace
 from hindmost.harness.krylov.problems.problem import LinearSystem
-from hindmost.harness.krylov.recorded import (
-    NOT_FINITE,
-    RecordedSolve,
-    converged_reason,
-    incoming_edges,
-    norm_type,
-    true_residual,
-    why_nothing,
-)
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.memory import check_memory
+from hindmost.harness.own_recording import PartRecording
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.injection import RankInjection
-from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor
-from hindmost.harness.recorder.recording import Recording
-from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.recorder.library import RECORD, loaded
+from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.runfile.ending import KEY, Ending, with_cause
+from hindmost.records import from_document
 
 FORCED = {
     "ksp_rtol": "0",
@@ -39,6 +36,8 @@ FORCED = {
 ROOM = 1.1
 """Memory for records, as a multiple of what the warm-up needed."""
 SPARE_RECORDS = 1000
+HERE = RunPlace()
+NOT_FINITE = "the residual of the solution is not finite (NaN or infinity)"
 
 
 class RecordedSolver:
@@ -48,7 +47,7 @@ class RecordedSolver:
     ----------
     ksp : petsc4py.PETSc.KSP
     records_needed : int
-        Records that a solve leaves on this rank, as the last warm-up counted; 0 before.
+        Records that a solve leaves on a rank, as the last warm-up counted; 0 before.
 
     Parameters
     ----------
@@ -65,6 +64,11 @@ class RecordedSolver:
         Whether the local work is divided into activities.
     options : mapping of str to str, optional
         PETSc options of this solver without a tolerance, besides its own.
+    workload : str
+        As the records of a run that is killed name it.
+    place : RunPlace
+    settings : sequence of str
+        Further lines for the recorder; see `hindmost.harness.attach.settings`.
     """
 
     def __init__(
@@ -79,10 +83,18 @@ class RecordedSolver:
         rtol: float | None = None,
         activities: bool = False,
         options: Mapping[str, str] | None = None,
+        workload: str = "solve",
+        place: RunPlace = HERE,
+        settings: Sequence[str] = (),
     ) -> None:
         self.solver = solver
-        self._counting = counting
-        self._activities = activities
+        self._workload, self._place = workload, place
+        self._settings = (
+            "most 1",
+            *event_lines(activities=activities),
+            *(("count 1",) if counting else ()),
+            *settings,
+        )
         self.iterations = iterations
         self._system = system
         self._parallel = parallel
@@ -93,8 +105,6 @@ class RecordedSolver:
         ksp.setOperators(system.matrix)
         ksp.setType(solver.name)
         ksp.setTolerances(rtol=rtol or 0.0, atol=0.0, max_it=iterations)
-        real_bytes = np.dtype(parallel.PETSc.RealType).itemsize
-        add_monitor(ksp, real_bytes, first=True)  # before those of options
         self._own_options = {} if rtol else {**solver.options, **(options or {})}
         # Other solvers of the same database are to know nothing of them.
         self._own_options = set_defaults(database, self._own_options)
@@ -102,13 +112,8 @@ class RecordedSolver:
         for name in self._own_options:
             database.delValue(name)
         self._refuse_other(ksp, rtol)
-        scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
-        # PETSc's integers may have 32 bits.
-        ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
         ksp.setUp()
-        add_monitor(ksp, real_bytes)
         self.ksp = ksp
-        self._incoming = incoming_edges(system.matrix, parallel.communicator.rank, scalar_bytes)
 
     def _refuse_other(self, ksp: Any, wanted: float | None) -> None:
         """Raise a UsageError if PETSc's options changed the solver."""
@@ -143,16 +148,31 @@ class RecordedSolver:
 
     def warm_up(self) -> None:
         """Solve once; nothing is kept but the number of records that a solve needs."""
-        recording = self._solve(capacity=0)
-        self.records_needed = recording.lost
+        part, _, sections = self._solve(MEMORY_BYTES // RECORD.itemsize)
+        part.remove()
+        seen = (part.facts.seen for section in sections for part in section.parts)
+        self.records_needed = max(seen, default=0)
 
-    def record(self, injection: RankInjection | None = None) -> RecordedSolve:
+    def record(
+        self, injection: RankInjection | None = None, law: str = ""
+    ) -> tuple[RankRun, Header, Ending]:
         """Solve and record once; collective.
 
         Parameters
         ----------
         injection : RankInjection or None
             Noise to inject into this rank; None if no rank gets any.
+        law : str
+            Of that noise.
+
+        Returns
+        -------
+        RankRun
+            What this rank brings to the run file.
+        Header
+            As of a recording by the program itself.
+        Ending
+            With what the solution is.
 
         Raises
         ------
@@ -170,54 +190,66 @@ class RecordedSolver:
                 communicator,
             )
         detours = 0 if injection is None else self.iterations + 1
-        recording = self._solve(needed + detours + SPARE_RECORDS, injection)
-        self._refuse_nothing()
-        residual = true_residual(self._system)
-        finite = residual is None or bool(np.isfinite(residual))
-        ending = Ending(
-            asked=self.iterations,
-            done=0,
-            reason=converged_reason(self.ksp),
-            rtol=self._rtol,
-            atol=self._atol,
-            norm=norm_type(self.ksp),
-            true_residual=residual if finite else None,
-            flaw="" if finite else NOT_FINITE,
-        )
-        return RecordedSolve.of(
-            recording,
-            self.solver,
-            ending,
-            self.ksp.getIterationNumber(),
-            self.ksp.getConvergenceHistory(),
-            self._incoming,
-            communicator,
-        )
-
-    def _refuse_nothing(self) -> None:
-        """Refuse a solve without an iteration."""
+        part, program, sections = self._solve(needed + detours + SPARE_RECORDS, injection, law)
         if self.ksp.getIterationNumber() == 0:
+            part.remove()
             raise UsageError(
                 f"{self.solver.name} ended before its first iteration, so there is nothing to "
                 f"record {why_nothing(self.ksp)}"
             )
+        rank, header = part.run_of(program, sections[0])
+        part.remove()
+        residual = true_residual(self._system)
+        finite = residual is None or bool(np.isfinite(residual))
+        ending = replace(
+            from_document(Ending, header.spec[KEY], KEY),
+            rtol=self._rtol,
+            atol=self._atol,
+            true_residual=residual if finite else None,
+            flaw="" if finite else NOT_FINITE,
+        )
+        return rank, header, ending
 
-    def _solve(self, capacity: int, injection: RankInjection | None = None) -> Recording:
-        """Solve from zero and return what was recorded."""
-        system, ksp = self._system, self.ksp
-        system.solution.set(0.0)
-        counting = self._counting and capacity > 0
-        recorder = Recorder(
-            ksp,
-            self.solver.pattern,
-            capacity,
-            counting=counting,
-            activities=self._activities and capacity > 0,
-            injection=injection,
+    def begin(
+        self, records: int, injection: RankInjection | None = None, law: str = ""
+    ) -> PartRecording:
+        """Begin to wait for the next solve, from zero, which is recorded; collective.
+
+        Parameters
+        ----------
+        records : int
+            For which there is memory.
+        """
+        self._system.solution.set(0.0)
+        lines = [f"memory {records * RECORD.itemsize}", *self._settings]
+        if injection is not None:
+            lines.append(f"injected {law}")
+        part = PartRecording(
+            self._parallel.communicator,
+            MarksOfRecorder(loaded(), self.ksp.handle, lines),
+            self._place.folder.absolute() / f"{self._workload}-{self.solver.name}",
+            {"name": self._workload, "mpi_seen": True, "with_mpi": True},
+            self._place.origins,
         )
-        return recorder.record(
-            lambda: ksp.solve(system.right_side, system.solution), self._parallel.communicator
-        )
+        if injection is not None:
+            injection.begin(loaded())
+        return part
+
+    def _solve(
+        self, records: int, injection: RankInjection | None = None, law: str = ""
+    ) -> tuple[PartRecording, RawProgram, tuple[Matched, ...]]:
+        """Solve and return what was recorded: no or one section; see `begin`."""
+        part = self.begin(records, injection, law)
+        try:
+            self.ksp.solve(self._system.right_side, self._system.solution)
+        except BaseException:
+            loaded().hindmost_live_abandon()
+            part.give_up()
+            raise
+        loaded().hindmost_live_finish(0)
+        part.end()
+        program, groups = part.sections()
+        return part, program, groups[0] if groups else ()
 
 
 def set_defaults(options: Any, defaults: Mapping[str, str]) -> dict[str, str]:
@@ -226,3 +258,32 @@ def set_defaults(options: Any, defaults: Mapping[str, str]) -> dict[str, str]:
     for name, value in added.items():
         options.setValue(name, value)
     return added
+
+
+def converged_reason(ksp: Any) -> str:
+    """Return PETSc's name of why a solver stopped."""
+    reason = ksp.getConvergedReason()
+    names = {
+        value: name for name, value in vars(type(ksp).ConvergedReason).items() if name[0].isupper()
+    }
+    return str(names.get(reason, reason))
+
+
+def why_nothing(ksp: Any) -> str:
+    """Say why a solver did no iteration, and what to do."""
+    reason = converged_reason(ksp)
+    if reason.startswith("CONVERGED"):
+        return f"({reason}). Choose a smaller --rtol, or a harder problem."
+    cause = with_cause(reason)
+    return f"({cause}). Choose another preconditioner (-- -pc_type) or solver, or another matrix."
+
+
+def true_residual(system: LinearSystem) -> float | None:
+    """Return the norm of b - A x over that of b, maybe NaN; None if b is zero; collective."""
+    residual = system.right_side.duplicate()
+    system.matrix.mult(system.solution, residual)
+    residual.aypx(-1.0, system.right_side)
+    # PETSc keeps norms that it has computed, and the next solve would leave its first one out.
+    squares = [abs(vector.dot(vector)) for vector in (residual, system.right_side)]
+    residual.destroy()
+    return float(np.sqrt(squares[0] / squares[1])) if squares[1] != 0.0 else None

@@ -6,32 +6,34 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from hindmost.errors import UsageError
 from hindmost.harness import petsc
+from hindmost.harness.attach.settings import sample_lines
 from hindmost.harness.campaign import (
     LARGEST,
     CampaignRun,
     MeasuredExperiment,
     RecordedRun,
     Report,
+    RunPlace,
     check_count,
 )
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS, check_types, paired, solver_named
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.counters import open_counters
 from hindmost.harness.recorder.injection import Injection
-from hindmost.harness.recorder.petsc_recorder import option_used
+from hindmost.harness.recorder.petsc_library import option_used
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import KEY
+from hindmost.harness.solves.recorded import RecordedSolver
 from hindmost.records import to_document
 from hindmost.text import choose
 
@@ -70,6 +72,8 @@ class KrylovExperiment(MeasuredExperiment[str]):
         Split the local work of every iteration into activities.
     injection : Injection or None
         Noise to inject into every recorded solve.
+    sample : int, True or None
+        Samples a second of where ranks spend processor time; True for as many as cost little.
     """
 
     workload: str
@@ -81,6 +85,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
     activities: bool = False
     pair: bool = False
     injection: Injection | None = None
+    sample: int | None = None
 
     @property
     def workload_name(self) -> str:
@@ -96,6 +101,7 @@ class KrylovExperiment(MeasuredExperiment[str]):
     def check_own(self) -> None:
         """Raise a UsageError for a setting that cannot be used."""
         PROBLEMS[self.workload].check_request(self.system)
+        self.sample_lines()
         if not self.cases():
             known = choose(each.name for each in SOLVERS.built_in)
             raise UsageError(f"No --solver; {known}, or any other solver of PETSc.")
@@ -118,6 +124,10 @@ class KrylovExperiment(MeasuredExperiment[str]):
                 raise UsageError("-ksp_atol after '--' ends solves only with --rtol; add it.")
             if option in RESERVED:
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
+
+    def sample_lines(self) -> list[str]:
+        """Return what asks the recorder for samples; raise a UsageError for an odd number."""
+        return sample_lines(self.sample, f"--sample {self.sample}", "no number")
 
     def check_ranks(self, communicator: Any) -> None:
         """Raise a UsageError for a solver that PETSc lacks, too few unknowns, or too many."""
@@ -151,15 +161,17 @@ class KrylovExperiment(MeasuredExperiment[str]):
         """Start the recorder, MPI and PETSc."""
         return petsc.start(self.petsc_options)
 
-    def prepare(self, parallel: Parallel, report: Report) -> KrylovSolves:
+    def prepare(self, parallel: Parallel, report: Report, place: RunPlace) -> KrylovSolves:
         """Assemble the system, set the solvers up and warm up each of them."""
-        return KrylovSolves(self, parallel, report)
+        return KrylovSolves(self, parallel, report, place)
 
 
 class KrylovSolves:
     """The solvers of an experiment, set up on its linear system."""
 
-    def __init__(self, experiment: KrylovExperiment, parallel: Parallel, report: Report) -> None:
+    def __init__(
+        self, experiment: KrylovExperiment, parallel: Parallel, report: Report, place: RunPlace
+    ) -> None:
         self._experiment, self._parallel = experiment, parallel
         problem = PROBLEMS[experiment.workload]
         counters = open_counters()
@@ -181,6 +193,9 @@ class KrylovSolves:
                     rtol=experiment.rtol,
                     activities=experiment.activities,
                     options=problem.options_for(name),
+                    workload=experiment.workload,
+                    place=place,
+                    settings=experiment.sample_lines(),
                 )
                 for name in experiment.cases()
             }
@@ -207,25 +222,22 @@ class KrylovSolves:
             else injection.of_rank(rank, seed=experiment.seed, repeat=planned.repeat)
         )
         with petsc_errors(self._parallel):
-            solve = solver.record(mine)
-        ending = solve.ending
+            rank_run, header, ending = solver.record(mine, str(injection or ""))
         lost = (
-            f"{solve.records_lost} records did not fit into memory; the run is marked incomplete"
-            if solve.records_lost
-            else ""
+            f"{header.spec['failure']}; the run is marked incomplete" if not header.complete else ""
         )
         generic = ending.generic.removeprefix(f"{name}: ")
         return RecordedRun(
             name=name,
-            rank=solve.rank,
-            began=datetime.fromtimestamp(solve.begin_utc_ns * 1e-9, UTC),
+            rank=rank_run,
+            began=datetime.fromisoformat(header.t0_utc),
             iterations=ending.done,
             header={
                 "restart": 0 if ending.generic else solver.restart,
-                "synchronisation": solve.synchronisation,
-                "lag": solver.solver.lag,
-                "complete": solve.records_lost == 0,
-                "records_lost": solve.records_lost,
+                "synchronisation": header.synchronisation,
+                "lag": header.lag,
+                "complete": header.complete,
+                "records_lost": header.records_lost,
                 "petsc_options": solver.petsc_options,
             },
             warnings=tuple(filter(None, (lost, ending.shortfall, ending.doubt, generic))),
