@@ -513,9 +513,9 @@ def open_run(path: str | Path) -> Run:
     return Run(verified_file, header, checksum, sizes, phases, summary)
 
 
-KEPT_BYTES = 64 << 10
-"""Largest variable that is kept when it was read."""
-MAX_KEPT_TEXTS = 4096
+KEPT_BYTES = 16 << 10
+"""Largest variable that is kept when it was read: a thousand runs of a folder may be open."""
+MAX_KEPT_TEXTS = 1024
 BLOCK_BYTES = 8 << 20
 """Size of rows that are read at once: what is computed of them stays in the processor's caches."""
 

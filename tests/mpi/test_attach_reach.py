@@ -209,8 +209,7 @@ def test_a_program_with_another_mpi_is_told_so(way: str, tmp_path: Path) -> None
     assert "--mpicc PATH" in done.stderr
 
 
-@pytest.mark.parametrize("launched", [False, True])
-@pytest.mark.parametrize("what", ["runs", "runs/ends-0.raw"])
+@pytest.mark.parametrize(("what", "launched"), [("runs", True), ("runs/ends-0.raw", False)])
 def test_the_program_counts_if_its_records_are_removed(
     what: str, launched: bool, ends: Path, tmp_path: Path
 ) -> None:

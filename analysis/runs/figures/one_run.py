@@ -93,8 +93,8 @@ def make_growth(run: Run, choice: FigureChoice) -> Chart:
     starts = np.arange(0, run.bodies, -(-run.bodies // WINDOWS))
     quick = np.array([np.quantile(part, 0.1, axis=0) for part in np.split(run.work, starts[1:])])
     third = max(len(quick) // 3, 1)
-    begin, end = (part.mean(axis=0) for part in (quick[:third], quick[-third:]))
-    columns = [column_of(run, rank) for rank in choice.ranks] or [int((end - begin).argmax())]
+    more = quick[-third:].mean(axis=0) - quick[:third].mean(axis=0)
+    columns = [column_of(run, rank) for rank in choice.ranks] or [int(more.argmax())]
     others = np.delete(quick, columns, axis=1)
     unit, middles = unit_for(quick), 0.5 * (starts + np.append(starts[1:], run.bodies) - 1)
 
