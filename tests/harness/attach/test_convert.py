@@ -24,6 +24,7 @@ from hindmost.errors import DataError
 from hindmost.harness.attach import section_group
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.runfile.ending import Ending
+from hindmost.harness.runfile.part_file import RunName
 
 
 @pytest.fixture
@@ -279,15 +280,15 @@ def test_a_conversion_that_was_interrupted_goes_on(
         first = gmres(0, 5, work=5 * US, step=9 * US)
         rank.section(first).section(gmres(first.at, 5, work=5 * US, step=9 * US), prefix="b_")
     write_all(ranks, folder)
-    write = vars(section_group)["write_run_as"]
+    write = vars(section_group)["write_kept"]
 
-    def full(name: object, header: object, run: object, communicator: object) -> Path:
-        if "-b-" in name.stem:  # type: ignore[attr-defined]
+    def full(name: RunName, *given: object) -> object:
+        if "-b-" in name.stem:
             raise DataError("the disk is full")
-        return Path(write(name, header, run, communicator))
+        return write(name, *given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(section_group, "write_run_as", full)
+        patch.setattr(section_group, "write_kept", full)
         with pytest.raises(DataError, match="full"):
             convert(folder, tmp_path)
     assert [path.name for path in tmp_path.glob("*.h5")] == ["app-gmres-p2-0.h5"]
