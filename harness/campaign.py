@@ -2,7 +2,7 @@
 
 The kinds of experiments (Krylov solvers, the adaptive kernel) differ in what they set
 up and in how they record a run. All else is the same for them and stands here: the order of the
-runs, where they come from, the live feed, the choice of ranks that keep full records, the header
+runs, where they come from, the choice of ranks that keep full records, the header
 and the file of every run, and what is said about it.
 """
 
@@ -12,7 +12,7 @@ import gc
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,13 +20,11 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from hindmost.errors import DataError, UsageError
 from hindmost.files import make_folder
-from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.reduction.kept import write_kept
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import Json
-from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
@@ -117,8 +115,8 @@ class PreparedExperiment(Protocol[CaseT]):
     def title(self, case: CaseT) -> str:
         """Return how messages name a case."""
 
-    def record(self, planned: CampaignRun[CaseT], feed: LiveFeed | None) -> RecordedRun:
-        """Do one run and record it; tells the feed that the run begins."""
+    def record(self, planned: CampaignRun[CaseT]) -> RecordedRun:
+        """Do one run and record it."""
 
     def close(self, report: Report) -> None:
         """Release what was set up and report on the whole campaign."""
@@ -139,7 +137,7 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
     keep : float
         Share of the ranks that keep full records; the others keep profiles.
     live : bool
-        Write a live feed next to the run files.
+        Whether ``hindmost watch`` can follow the runs.
     """
 
     repeats: int = 1
@@ -148,7 +146,6 @@ class MeasuredExperiment(ABC, Generic[CaseT]):
     keep: float = 1.0
     live: bool = False
 
-    feed_phases: ClassVar[tuple[str, ...]] = PHASES
     shuffled: ClassVar[bool] = True
     """Whether order, warm-up and seed say something about a run."""
 
@@ -258,41 +255,34 @@ def run_campaign(
     )
     place = RunPlace(folder=folder, origins=origins)
     prepared = experiment.prepare(parallel, report, place)
-    workload, phases = experiment.workload_name, experiment.feed_phases
     finished: list[RecordedRun] = []
-    with ExitStack() as stack:
-        feed = None
-        if experiment.live:
-            opened = LiveFeed(folder, communicator, workload, len(order), phases)
-            feed = stack.enter_context(opened)
-            report(f"live: hindmost watch {shell_word(feed.path)}")
-        for planned in order:
-            report(f"run {planned.number} of {len(order)}: {prepared.title(planned.case)}")
-            recorded = prepared.record(planned, feed)
-            for warning in recorded.warnings:
-                report(f"warning: {recorded.name}: {warning}")
-            if recorded.rank is not None and recorded.rank.bodies.duration.size:
-                header = origins.header(
-                    workload=workload,
-                    solver=recorded.name,
-                    ranks=communicator.size,
-                    iterations=recorded.iterations,
-                    began=recorded.began,
-                    spec={**experiment.shared_spec(planned), **recorded.spec},
-                    **{"complete": recorded.failure is None, **recorded.header},
-                )
-                name, of_rank = RunName.of(folder, header), [[recorded.rank]]
-                file, kept = write_kept(name, header, of_rank, experiment.keep, communicator)
-                if kept is not None:
-                    report(kept.explain())
-                recorded = replace(recorded, file=file)
-                if feed is not None:
-                    feed.written(planned.number, file, recorded.stopped)
-            finished.append(recorded)
-            if recorded.failure is not None:
-                raise with_file(recorded.failure, recorded.iterations, recorded.file)
-            if recorded.stopped:
-                break
+    if experiment.live:
+        report(f"live: hindmost watch {shell_word(folder)}")
+    for planned in order:
+        report(f"run {planned.number} of {len(order)}: {prepared.title(planned.case)}")
+        recorded = prepared.record(planned)
+        for warning in recorded.warnings:
+            report(f"warning: {recorded.name}: {warning}")
+        if recorded.rank is not None and recorded.rank.bodies.duration.size:
+            header = origins.header(
+                workload=experiment.workload_name,
+                solver=recorded.name,
+                ranks=communicator.size,
+                iterations=recorded.iterations,
+                began=recorded.began,
+                spec={**experiment.shared_spec(planned), **recorded.spec},
+                **{"complete": recorded.failure is None, **recorded.header},
+            )
+            name, of_rank = RunName.of(folder, header), [[recorded.rank]]
+            file, kept = write_kept(name, header, of_rank, experiment.keep, communicator)
+            if kept is not None:
+                report(kept.explain())
+            recorded = replace(recorded, file=file)
+        finished.append(recorded)
+        if recorded.failure is not None:
+            raise with_file(recorded.failure, recorded.iterations, recorded.file)
+        if recorded.stopped:
+            break
     prepared.close(report)
     return finished
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -37,7 +37,7 @@ from hindmost.harness.runfile.attributes import Json, NewName
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
-from hindmost.harness.runfile.time_left import NOTE
+from hindmost.harness.runfile.time_left import NOTE, WatchedPart
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine, strict_json, warn
 from hindmost.printable import shell_word
@@ -66,9 +66,8 @@ class PartRecording:
         What its files say of the part.
     origins : Origins
         Where the program runs.
-    pages : callable
-        Returns the folder of the pages of the ranks of this node, by that of the raw files; empty
-        if nobody follows them.
+    watched : WatchedPart or None
+        What ``hindmost watch`` follows; None if nothing.
     """
 
     def __init__(
@@ -78,19 +77,50 @@ class PartRecording:
         stem: Path,
         about: Json,
         origins: Origins,
-        pages: Callable[[Path], str] = lambda _: "",
+        watched: WatchedPart | None = None,
     ) -> None:
+        self._beside: Beside | None = None
         self._communicator, self._marks, self._origins = communicator, marks, origins
         said = strict_json(about), strict_json(asdict(origins))
         self.folder = on_root(communicator, lambda: new_folder(stem))
         try:
-            marks.begin(communicator, self.folder, *said, pages(self.folder))
+            pages = "" if watched is None else self._pages(watched)
+            marks.begin(communicator, self.folder, *said, pages)
         except BaseException:
+            self._watch_no_more()
             self.remove()
             raise
 
+    def _pages(self, watched: WatchedPart) -> str:
+        """Have processes follow the ranks of every node; return the folder of pages; collective.
+
+        Empty where nobody follows.
+        """
+        pages: str = on_root(self._communicator, lambda: self._watch(watched))
+        if pages and self._communicator.rank:
+            self._beside = follow_node(Path(pages))  # on other nodes
+        self._communicator.Barrier()
+        return pages
+
+    def _watch(self, watched: WatchedPart) -> str:
+        pages = tempfile.mkdtemp(prefix="hindmost-")
+        try:
+            self._beside = Beside(Path(pages), watched)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            warn(f"'hindmost watch' cannot follow {self.folder.stem}: {error}")
+            shutil.rmtree(pages, ignore_errors=True)
+            return ""
+        return pages
+
+    def _watch_no_more(self) -> None:
+        if self._beside is not None:
+            self._beside.end()
+            self._beside = None
+            (self.folder / NOTE).unlink(missing_ok=True)
+
     def end(self) -> None:
         """End; warn on rank 0 if some ranks could not write all records."""
+        self._watch_no_more()
         failures = self._communicator.allgather(self._marks.end(keeps=True))
         ranks = [rank for rank, failure in enumerate(failures) if failure]
         if ranks and self._communicator.rank == 0:
@@ -102,6 +132,7 @@ class PartRecording:
     def give_up(self) -> None:
         """End where other ranks may not; not collective."""
         self._marks.stop()
+        self._watch_no_more()
         self._marks.end(keeps=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -206,8 +237,8 @@ class OwnRecording(ABC):
                 f"live={live!r}: give True, or how many iterations there will be (1 to "
                 f"{MAX_ITERATIONS:,})."
             )
-        self._live = live
-        self._beside: Beside | None = None
+        total = 0 if live is True else live
+        self._watched = WatchedPart(title=name, total=total) if live else None
         self._keep = keep
         self._settings = [*self._samples, *keep_lines(keep, f"keep={keep!r}")]
         self._petsc_version = ""
@@ -261,44 +292,12 @@ class OwnRecording(ABC):
                 self._stem,
                 about | {"spec": spec},
                 origins,
-                self._pages,
+                self._watched,
             )
         except BaseException:
-            self._watch_no_more()
             self._free()
             raise
         return self
-
-    def _pages(self, folder: Path) -> str:
-        """Have processes follow the part, and return the folder of its pages; collective.
-
-        Empty where nobody follows.
-        """
-        if not self._live:
-            return ""
-        self._folder = folder
-        pages: str = on_root(self._communicator, self._watch)
-        if pages and self._communicator.rank:
-            self._beside = follow_node(Path(pages))  # on other nodes
-        self._communicator.Barrier()
-        return pages
-
-    def _watch(self) -> str:
-        pages = tempfile.mkdtemp(prefix="hindmost-")
-        try:
-            total = 0 if self._live is True else self._live
-            self._beside = Beside(Path(pages), self._title, total)
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            warn(f"'hindmost watch' cannot follow {self._folder.stem}: {error}")
-            shutil.rmtree(pages, ignore_errors=True)
-            return ""
-        return pages
-
-    def _watch_no_more(self) -> None:
-        if self._beside is not None:
-            self._beside.end()
-            self._beside = None
-            (self._folder / NOTE).unlink(missing_ok=True)
 
     def _stop_others(self) -> None:
         """Stop what ``hindmost attach`` records of the program, until this recording is over."""
@@ -322,7 +321,6 @@ class OwnRecording(ABC):
     ) -> None:
         """Write the run file, unless the program failed on some rank; collective."""
         self._marks.stop()
-        self._watch_no_more()
         failed = first_failed(self._communicator, error)
         if failed is not None:  # other ranks may not be here
             self._part.give_up()

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
-from hindmost.harness.runfile.feed import FeedPrediction, whole_ns
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import CheckpointCost, Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS
 from hindmost.models.adaptive.work import Work
 
-LATELY = 10
-"""Cycles over which the live feed tells errors."""
 SPARE_S = 1.0
 """What is kept of a time limit for the end of the run, and needed for a cycle never seen."""
 FIRST_COST_S = 0.1
@@ -84,26 +79,3 @@ def decide(
             return left.explain(), False
     return "", bool(due)
 
-
-def foreseen(predictor: Predictor, work: Work, cycle: int, left: int) -> FeedPrediction:
-    """Return what is foreseen of a cycle, for the live feed.
-
-    Parameters
-    ----------
-    cycle : int
-        Which one it is in this run, from 1.
-    left : int
-        Cycles that are to be done from it on.
-    """
-    errors, one = predictor.errors_percent(last=LATELY), predictor.predict(work)
-    known = math.isfinite(one.seconds) and len(predictor.ratios) > 0
-    return FeedPrediction(
-        cycle=cycle,
-        next_ns=tuple(whole_ns(each) for each in predictor.row(work)),
-        error_percent=tuple(
-            float(errors[name]) if math.isfinite(errors[name]) else None for name in predictor.names
-        ),
-        decides=predictor.column,
-        interval_ns=(round(one.low_s * 1e9), round(one.high_s * 1e9)) if known else None,
-        rest_ns=whole_ns(left * one.seconds),
-    )

@@ -15,9 +15,14 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
+from hindmost.harness.runfile.time_left import WHOLE, WatchedPart
+from hindmost.output import strict_json
+from hindmost.parsing import parse_json
 from hindmost.processes import START, is_alive, stat_fields
+from hindmost.records import from_document
 
 POLL_S, PATIENCE_S = 0.05, 5.0
 NOT_INHERITED = ("LD_PRELOAD", "OMPI_", "PMIX_", "PMI_", "PRTE_", "MPI_", "HINDMOST_")
@@ -31,10 +36,8 @@ class Beside:
     ----------
     pages : Path
         The folder of the pages of the ranks of this node; it is there, and goes with the process.
-    title : str
-        What the recorded part of a program is called that records itself; empty for another.
-    total : int
-        Its iterations, if they are known before; else 0.
+    part : WatchedPart
+        Of a program that records itself.
 
     Raises
     ------
@@ -42,12 +45,12 @@ class Beside:
         No process can be started.
     """
 
-    def __init__(self, pages: Path, title: str = "", total: int = 0) -> None:
+    def __init__(self, pages: Path, part: WatchedPart = WHOLE) -> None:
         self._pages = pages
         own = {
             name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)
         }
-        words = map(str, (pages, title, total, os.getpid(), stat_fields()[START]))
+        words = map(str, (pages, strict_json(asdict(part)), os.getpid(), stat_fields()[START]))
         # A shell that ends at once starts it: programs wait for their children.
         shell = ("/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 & echo $!', "sh")
         started = subprocess.run(
@@ -80,12 +83,12 @@ def follow_node(pages: Path) -> Beside | None:
     return None
 
 
-def follow(pages: Path, title: str, total: int, program: int, start: str) -> None:
+def follow(pages: Path, part: WatchedPart, program: int, start: str) -> None:
     """Follow the ranks of this node until one of them has ended, and remove their pages then.
 
     Parameters
     ----------
-    pages, title, total
+    pages, part
         See `Beside`.
     program : int
         The process of that rank.
@@ -105,19 +108,20 @@ def follow(pages: Path, title: str, total: int, program: int, start: str) -> Non
     try:
         with suppress(OSError):  # not on the core of the rank that started it
             os.sched_setaffinity(0, range(os.cpu_count() or 1))
-        part = ProgramWatch(pages, None, title=title, total=total) if title else None
+        watch = ProgramWatch(pages, None, part=part) if part.title else None
         followers: list[ProgramWatch | NodeBorders | NodeWork] = (
-            [NodeBorders(pages), NodeWork(pages)] if part is None else [part]
+            [NodeBorders(pages), NodeWork(pages)] if watch is None else [watch]
         )
         while runs():
             for follower in followers:
                 follower.poll()
             time.sleep(POLL_S)
-        if part is not None:
-            part.lose()
+        if watch is not None:
+            watch.lose()
     finally:
         shutil.rmtree(pages, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    follow(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+    said = from_document(WatchedPart, parse_json(sys.argv[2]))
+    follow(Path(sys.argv[1]), said, int(sys.argv[3]), sys.argv[4])

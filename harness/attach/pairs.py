@@ -20,10 +20,10 @@ HEAD = np.dtype(
         (name, "<i8")
         for name in (
             *("pid", "pairs", "marks", "context", "left_out"),
-            *("end_ns", "must_stop", "asks", "borders", "in_mpi_ns", "last_end_ns"),
+            *("end_ns", "must_stop", "asks", "borders", "last_end_ns"),
         )
     ]
-    + [("handler", "<i8", SIGNALS), ("raw_file", "S4096")]
+    + [("phase_ns", "<i8", 4), ("handler", "<i8", SIGNALS), ("raw_file", "S4096")]
 )
 INSTANT = [("begin_ns", "<i8"), ("written_bytes", "<i8")]
 PAIR = np.dtype(
@@ -90,6 +90,11 @@ class PairsPage:
     def handler(self, number: int) -> Handler:
         """Return who took a signal when a pair was seen for the first time lately."""
         return Handler(int(self.head["handler"][0][number]))
+
+    def phase_ns(self) -> list[int]:
+        """Return the time in calls so far, by phase."""
+        found: list[int] = self.head["phase_ns"][0].tolist()
+        return found
 
     def marks_since(self, seen: int, made: int) -> NDArray[np.void]:
         """Return the marks of iterations from one number to another that the ring still has."""

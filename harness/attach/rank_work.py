@@ -1,8 +1,8 @@
 """Which rank is last while a program runs: the work of ranks, from their pages.
 
-A rank adds up its time in MPI in its page, and notes when its last call ended; what else passed
+A rank adds up its time in MPI by phase in its page, and notes when its last call ended; what else passed
 until then is its own work. Of other nodes, the processes that follow their ranks write every second
-which part of the time each works. The engine is that of `show` (`hindmost.models.ranks.culprit`),
+which parts of the time that is. The engine is that of `show` (`hindmost.models.ranks.culprit`),
 with windows of about a second, in which the loop has iterated, in the place of iterations.
 """
 
@@ -21,6 +21,8 @@ from hindmost.errors import HindmostError
 from hindmost.files import read_text, write_atomically
 from hindmost.harness.attach.pairs import PairsPage, map_new_pages
 from hindmost.harness.attach.place_of_work import PlacesOfWork
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.rank_windows import RankWindows
 from hindmost.harness.runfile.time_left import WorkPlace
 from hindmost.models.ranks.culprit import Culprit, QuickestWork, find_culprit
 from hindmost.models.ranks.lateness import LatenessSum
@@ -43,14 +45,14 @@ class WorkOfNode:
     Attributes
     ----------
     ranks : tuple of int
-    share : tuple of float
-        Own work as a part of the time, lately.
+    shares : tuple of tuple of float
+        Of each the parts of its time by phase, see `PHASES`, lately.
     core_wait_s : tuple of float
         How long each could run and had no core so far; -1 where that is not known.
     """
 
     ranks: tuple[int, ...]
-    share: tuple[float, ...]
+    shares: tuple[tuple[float, ...], ...]
     core_wait_s: tuple[float, ...]
 
 
@@ -66,7 +68,7 @@ class NodeWork:
     def __init__(self, folder: Path) -> None:
         self._folder, self._written_s = folder, -np.inf
         self._pages: dict[int, PairsPage] = {}
-        self._before = self._share = np.empty((0, 2))
+        self._before = self._shares = np.empty((0, len(PHASES)))
 
     def poll(self) -> None:
         """Write it now and then."""
@@ -76,18 +78,19 @@ class NodeWork:
         self._written_s = now_s
         map_new_pages(self._folder, self._pages)
         file = next((page.raw_file for page in self._pages.values()), None)
-        sums = np.array([_times_of(page) for page in self._pages.values()])
+        sums = _spent_s(self._pages.values())
         if file is None or len(sums) != len(self._before):
-            self._before, self._share = sums, np.zeros(len(sums))
+            self._before, self._shares = sums, np.zeros(sums.shape)
             return
-        work_s, passed_s = (sums - self._before).T
+        spent_s = sums - self._before
+        passed_s = spent_s.sum(axis=1, keepdims=True)
         # Of a rank that has been in one call, or out of MPI, since then, the part is as before.
-        self._share = np.where(passed_s > 0.0, work_s / np.maximum(passed_s, NS), self._share)
+        self._shares = np.where(passed_s > 0.0, spent_s / np.maximum(passed_s, NS), self._shares)
         self._before = sums
         waits_s = np.nan_to_num(_core_waits(self._pages.values()), nan=-1.0)
         note = WorkOfNode(
             ranks=tuple(self._pages),
-            share=tuple(self._share.tolist()),
+            shares=tuple(map(tuple, self._shares.tolist())),
             core_wait_s=tuple(waits_s.tolist()),
         )
         with suppress(OSError):  # a folder that is gone, a disk that is full
@@ -109,14 +112,15 @@ class RankWork:
         map_new_pages(folder, self._pages)
         self._pages = {rank: self._pages[rank] for rank in sorted(self._pages)}
         self._iterations, self._window_s, self._looked_s = 0, WINDOW_S, -np.inf
-        self._others: dict[int, tuple[float, float]] = {}  # of other nodes: part, core wait
+        # Of ranks of other nodes: the parts of their time, and how long they had no core.
+        self._others: dict[int, tuple[tuple[float, ...], float]] = {}
         self._begin()
 
     def _begin(self) -> None:
         self._places = PlacesOfWork(self._pages)
         self._before: NDArray[np.float64] | None = None
         self._core_wait_before = self._core_wait_s()
-        self._counts: list[int] = []
+        self._first, self._counts = 0, list[int]()
         self._windows: list[NDArray[np.float64]] = []
 
     @property
@@ -124,8 +128,8 @@ class RankWork:
         """How many ranks are followed."""
         return len(self._pages) + len(self._others)
 
-    def poll(self, iterations: int) -> None:
-        """Begin another window where the loop has gone on for long enough.
+    def poll(self, iterations: int) -> bool:
+        """Begin another window where the loop has gone on for long enough; return whether.
 
         Parameters
         ----------
@@ -134,15 +138,17 @@ class RankWork:
         """
         now_s = time.monotonic()
         if iterations == self._iterations or now_s < self._looked_s + self._window_s:
-            return
+            return False
         self._look_at_others()
-        sums = np.array([_times_of(page) for page in self._pages.values()])
+        sums = _spent_s(self._pages.values())
         if self._before is not None:
             window_s = sums - self._before
-            passed_s = window_s[:, 1].mean()
-            far = [(share * passed_s, passed_s) for share, _ in self._others.values()]
-            self._windows.append(np.concatenate([window_s, np.reshape(far, (-1, 2))]))
+            passed_s = window_s.sum(axis=1).mean()
+            far = np.array([parts for parts, _ in self._others.values()]).reshape(-1, len(PHASES))
+            self._windows.append(np.concatenate([window_s, far * passed_s]))
             self._counts.append(iterations - self._iterations)
+        else:
+            self._first = iterations
         self._before, self._iterations, self._looked_s = sums, iterations, now_s
         if len(self._windows) > MAX_WINDOWS:
             pairs = range(0, MAX_WINDOWS, 2)
@@ -151,16 +157,19 @@ class RankWork:
             ]
             self._counts[:MAX_WINDOWS] = [self._counts[at] + self._counts[at + 1] for at in pairs]
             self._window_s *= 2.0
+        return True
 
     def _look_at_others(self) -> None:
         """Read what was written of other nodes; ranks that are new begin with all others."""
-        found: dict[int, tuple[float, float]] = {}
+        found: dict[int, tuple[tuple[float, ...], float]] = {}
         file = next((page.raw_file for page in self._pages.values()), None)
         for path in file.parent.glob(f"*{SUFFIX}") if file is not None else ():
             with suppress(OSError, ValueError, HindmostError):
                 note = from_document(WorkOfNode, parse_json(read_text(path)))
+                if any(len(parts) != len(PHASES) for parts in note.shares):
+                    continue
                 waits = (wait_s if wait_s >= 0.0 else np.nan for wait_s in note.core_wait_s)
-                found |= dict(zip(note.ranks, zip(note.share, waits, strict=True), strict=True))
+                found |= dict(zip(note.ranks, zip(note.shares, waits, strict=True), strict=True))
         before, self._others = self._others, {rank: found[rank] for rank in sorted(found)}
         if list(before) != list(self._others):
             self._begin()
@@ -169,7 +178,8 @@ class RankWork:
         """Return the rank that the others wait for; None if there is none so far."""
         if len(self._windows) < MIN_WINDOWS or self.ranks < 2:
             return None
-        work, passed = np.array(self._windows).transpose(2, 0, 1)  # of shape (window, rank)
+        spent_s = np.array(self._windows)  # of shape (window, rank, phase)
+        work, passed = spent_s[:, :, PHASES.index("local")], spent_s.sum(axis=2)
         late = LatenessSum([""] * self.ranks, len(work))
         late.add(work)
         alike = np.mean(self._counts) / np.array(self._counts)  # windows of as many iterations
@@ -181,6 +191,14 @@ class RankWork:
             self._core_wait_s() - self._core_wait_before,
         )
         return found and _renumbered(found, [*self._pages, *self._others])
+
+    def windows(self) -> RankWindows | None:
+        """Return what the ranks spent their time on; None if nothing is known of that."""
+        spent_s = np.array(self._windows)
+        if not spent_s.any():
+            return None
+        order = np.argsort([*self._pages, *self._others])
+        return RankWindows.of(self._first, np.array(self._counts), spent_s[:, order])
 
     def place(self, rank: int) -> WorkPlace | None:
         """Return where a rank of this node works more than others; None if that is not known."""
@@ -205,12 +223,15 @@ def _core_waits(pages: Iterable[PairsPage]) -> NDArray[np.float64]:
     return np.array(waits_s)
 
 
-def _times_of(page: PairsPage) -> tuple[float, float]:
-    """Return a rank's own work so far, and the time of that, in seconds."""
-    end_ns, in_mpi_ns = page["last_end_ns"], page["in_mpi_ns"]
-    while (again_ns := page["last_end_ns"]) != end_ns:  # a call has ended in between
-        end_ns, in_mpi_ns = again_ns, page["in_mpi_ns"]
-    return (end_ns - in_mpi_ns) * NS, end_ns * NS
+def _spent_s(pages: Iterable[PairsPage]) -> NDArray[np.float64]:
+    """Return the time of ranks so far by phase, own work last, of shape (rank, phase)."""
+    rows = []
+    for page in pages:
+        end_ns, in_calls_ns = page["last_end_ns"], page.phase_ns()
+        while (again_ns := page["last_end_ns"]) != end_ns:  # a call has ended in between
+            end_ns, in_calls_ns = again_ns, page.phase_ns()
+        rows.append([*in_calls_ns, end_ns - sum(in_calls_ns)])
+    return np.array(rows, np.float64).reshape(-1, len(PHASES)) * NS
 
 
 def _renumbered(culprit: Culprit, ranks: list[int]) -> Culprit:

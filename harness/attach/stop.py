@@ -23,11 +23,13 @@ from hindmost.harness.attach.rank_work import RankWork
 from hindmost.harness.attach.watch import NS, LoopIterations, LoopWatcher
 from hindmost.harness.runfile.time_left import (
     NOTE,
+    WHOLE,
     BandPoint,
     CheckpointWritten,
     StopDecision,
     StopReason,
     TimeUse,
+    WatchedPart,
     WorkPlace,
 )
 from hindmost.models.ahead.next_iterations import time_left
@@ -60,10 +62,7 @@ class ProgramWatch:
         Where run files of earlier runs are.
     say : callable
         Tells the person a line.
-    title : str
-        What the program calls the loop that it marks; empty if it does not say.
-    total : int
-        The iterations of that loop, if they are known before; else 0.
+    part : WatchedPart
     """
 
     def __init__(
@@ -73,8 +72,7 @@ class ProgramWatch:
         out: Path = Path(),
         say: Callable[[str], None] = lambda _: None,
         *,
-        title: str = "",
-        total: int = 0,
+        part: WatchedPart = WHOLE,
     ) -> None:
         self.page = PairsPage(pages / "0")
         self.request, self._say = request, say
@@ -84,7 +82,7 @@ class ProgramWatch:
         self._place: tuple[int, WorkPlace | None] = -1, None
         self._look_for_place: Background[tuple[int, WorkPlace | None]] | None = None
         self._place_looked_s = 0.0
-        self._out, self._title, self._total = out, title, total
+        self._out, self._part = out, part
         self._folder: Path | None = None
         self._begin_s, self._began_utc_s = time.monotonic(), time.time()
         self._limit: Limit | None = None
@@ -143,7 +141,10 @@ class ProgramWatch:
             self._work = RankWork(self._pages)
         if self._iterations is None:
             return
-        self._work.poll(self._iterations.count)
+        if self._work.poll(self._iterations.count) and self._folder is not None:
+            windows = self._work.windows()
+            if windows is not None:
+                windows.write(self._folder)
         if not self._is_announced and not self._is_learning:
             self._is_announced = True
             if self._limit is not None:
@@ -321,6 +322,8 @@ class ProgramWatch:
             end_by=self._kept.end_by,
             stop=self._stop,
             status=status,
+            run=self._part.run,
+            runs=self._part.runs,
         )
         if iterations is None:
             return use
@@ -335,8 +338,8 @@ class ProgramWatch:
                 end_seen_s = max(0.0, end_s - (0.0 if self._watcher.is_marked else level_s))
         return replace(
             use,
-            loop=(self._watcher.is_marked and self._title) or self._watcher.name,
-            total=self._total,
+            loop=(self._watcher.is_marked and self._part.title) or self._watcher.name,
+            total=self._part.total,
             iterations=iterations.count,
             level_s=level_s,
             bound_s=iterations.next.bound_s(),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.checkpoint import COLUMNS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
@@ -25,6 +24,7 @@ from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import COUNTS, BlockEdges, Blocks
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.runfile.time_left import WatchedPart
 from hindmost.models.adaptive.work import Spent
 
 TOGETHER = "together 1"
@@ -54,6 +54,8 @@ class CycleLog:
     about : dict
         What the records say of the run.
     origins : Origins
+    watched : WatchedPart or None
+        What ``hindmost watch`` follows; None if nothing.
     blocks : bool
         Whether to keep load and owner of the blocks of every mesh, on rank 0.
     """
@@ -68,6 +70,7 @@ class CycleLog:
         origins: Origins,
         *,
         blocks: bool,
+        watched: WatchedPart | None = None,
     ) -> None:
         self._communicator, self._keeps_blocks = communicator, blocks
         self._epoch, self._mesh = -1, -1
@@ -76,7 +79,7 @@ class CycleLog:
         self._blocks: list[Blocks] = []
         self.cycles = 0
         self._marks = MarksOfRecorder(loaded(), settings=[TOGETHER])
-        self._place = stem, about, origins
+        self._place = stem, about, origins, watched
 
     def begin(self) -> None:
         """Begin the first cycle, where the ranks meet."""
@@ -94,11 +97,6 @@ class CycleLog:
         """
         at_ns = self._marks.mark(BEGUN, self.cycles, self.cycles > 0)
         return at_ns, at_ns + self._marks.pause()
-
-    @property
-    def last_ns(self) -> NDArray[np.float64]:
-        """Nanoseconds of the last cycle by phase; shape (phase,)."""
-        return np.array(by_name(self._wall), np.float64)
 
     def add_mesh(self, mesh: Mesh) -> None:
         """Keep the mesh on which a cycle will run, if it is another than before."""

@@ -27,7 +27,7 @@ from hindmost.harness.adaptive.checkpoint import (
     write_checkpoint,
 )
 from hindmost.harness.adaptive.decks import Deck
-from hindmost.harness.adaptive.foresight import decide, foreseen, predictor_of
+from hindmost.harness.adaptive.foresight import decide, predictor_of
 from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
 from hindmost.harness.adaptive.kernel import (
     Kernel,
@@ -51,12 +51,12 @@ from hindmost.harness.campaign import (
 )
 from hindmost.harness.cycles.cycle_log import CycleLog
 from hindmost.harness.launch import process_age_s
-from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.cycles import ADAPTIVE
+from hindmost.harness.runfile.time_left import WatchedPart
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.work import Work
@@ -107,7 +107,6 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
     restart: Path | None = None
     setting: CheckpointSetting | None = None
 
-    feed_phases: ClassVar[tuple[str, ...]] = NAMES
     shuffled: ClassVar[bool] = False
 
     @property
@@ -194,7 +193,7 @@ class AdaptiveReplays:
         """Free the communicator of what is recorded."""
         self._recording.Free()
 
-    def record(self, planned: CampaignRun[Deck], feed: LiveFeed | None) -> RecordedRun:
+    def record(self, planned: CampaignRun[Deck]) -> RecordedRun:
         """Run the cycles, each predicted before it, also if the run fails in one; collective."""
         from mpi4py import MPI
 
@@ -213,10 +212,6 @@ class AdaptiveReplays:
         )
         root, stood_out = communicator.rank == 0, list[CycleVerdict]()
         row: tuple[float, ...] = ()
-        if feed is not None:
-            feed.begin(
-                deck.name, planned.number, experiment.cycles, done=first, predictors=predictor.names
-            )
         jobs = interfering_jobs(experiment.interfere, communicator)
         began, start_s = datetime.now(UTC), time.monotonic() - process_age_s()
         done = saved = first
@@ -242,6 +237,7 @@ class AdaptiveReplays:
             about,
             self._place.origins,
             blocks=experiment.blocks,
+            watched=self._watched(planned),
         )
         try:
             with stop_requests() as requests, no_garbage_collection():
@@ -280,15 +276,9 @@ class AdaptiveReplays:
                             stopped = f"asked to by {signal.Signals(asked).name}."
                         break
                     log.add_mesh(kernel.mesh)
-                    if feed is not None and feed.waits:  # a frame that all ranks have begun
-                        left = experiment.cycles - done
-                        number = done - first + 1
-                        feed.foresee(foreseen(predictor, work, number, left) if root else None)
                     counts = kernel.cycle()
                     spent = log.add_cycle(counts)
                     done += 1
-                    if feed is not None:
-                        feed.step(done - first, log.last_ns)
                     iterations = float(counts["heat_iterations"])
                     clock.switch(Phase.MEETING)
                     slowest_s = communicator.allreduce(spent.pulse_s, op=MPI.MAX)
@@ -311,8 +301,6 @@ class AdaptiveReplays:
         finally:
             if jobs is not None:
                 jobs.end()
-        if feed is not None:
-            feed.finish()
         errors = predictor.errors_percent() if root and log.cycles > 1 else {}
         mean = ", ".join(
             f"{name} {percent(error / 100.0)}"
@@ -344,6 +332,18 @@ class AdaptiveReplays:
             stopped=stopped,
             interrupted=asked == signal.SIGINT,
             failure=failure,
+        )
+
+    def _watched(self, planned: CampaignRun[Deck]) -> WatchedPart | None:
+        """Return what ``hindmost watch`` follows; None if nothing."""
+        experiment = self._experiment
+        if not experiment.live:
+            return None
+        return WatchedPart(
+            title=experiment.deck.name,
+            total=experiment.cycles - experiment.first_cycle,
+            run=planned.number,
+            runs=experiment.repeats,
         )
 
     def _spec(self, kernel: Kernel, pulse_s: float) -> Json:

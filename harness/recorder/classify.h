@@ -13,7 +13,7 @@
 /* What others do when the record of a call is kept: set while a session is open, NULL: nothing. */
 static struct call_hooks {
   void (*before_call)(void);
-  void (*after_call)(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
+  void (*after_call)(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags);
   void (*after_iteration)(void); /* of a solver */
 } call_hooks;
 
@@ -39,7 +39,7 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   }
   last_call = open_call;
   open_call = open_partner = -1;
-  if (call_hooks.after_call) call_hooks.after_call(begin_ns, end_ns, call, flags);
+  if (call_hooks.after_call) call_hooks.after_call(begin_ns, end_ns, call, phase, flags);
 }
 
 /* Whose call it is: of nobody whose calls are recorded, such as MPI itself, which may call its own public names; of the

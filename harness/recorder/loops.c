@@ -242,9 +242,9 @@ static void mark_at_call(int64_t end_ns) {
   if (loop_is_open() || own_thread()) loop_mark(end_ns);
 }
 
-static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags) {
   if (sampling) sampler_leave(begin_ns, end_ns);
-  bound_after_call(pairs_page ? note_pair(begin_ns, end_ns, call, flags) : 0);
+  bound_after_call(pairs_page ? note_pair(begin_ns, end_ns, call, phase, flags) : 0);
   if (attached.marking_call == NO_CALL) return;
   if (attached.marking_call == FIND_CALL && part_is_due(end_ns)) write_due_part(end_ns);
   if (flags & (PART | ALONE))

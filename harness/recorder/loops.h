@@ -37,7 +37,7 @@ static void await_loop(void);
 static void make_way(void);
 
 /* After a call that was recorded. */
-static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
+static void follow_call(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags);
 void hindmost_iteration(void);
 void hindmost_phase_begin(const char *name);
 void hindmost_phase_end(void);

@@ -84,9 +84,9 @@ static void leave_own(void) {
   forget_names();
 }
 
-static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+static void bound_call(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags) {
   if (sampling) sampler_leave(begin_ns, end_ns);
-  if (pairs_page) note_pair(begin_ns, end_ns, call, flags);
+  if (pairs_page) note_pair(begin_ns, end_ns, call, phase, flags);
   if (attached.budget) bound_after_call(0);
 }
 

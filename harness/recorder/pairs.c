@@ -118,10 +118,10 @@ static void write_stretches(void) {
   raw_frame(RAW_STRETCHES, stretch, count * sizeof *stretch);
 }
 
-static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, int flags) {
+static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags) {
   since.work_ns += begin_ns - pairs_page->last_end_ns;
   since.in_mpi_ns += end_ns - begin_ns;
-  pairs_page->in_mpi_ns += end_ns - begin_ns;
+  pairs_page->phase_ns[phase] += end_ns - begin_ns;
   pairs_page->last_end_ns = end_ns;
   if (!record_contexts || flags & INCOMPLETE || is_poll(hindmost_call_classes[call])) return 0;
   const uint32_t before = since.context, after = context_now;

@@ -34,7 +34,8 @@ static struct pairs_page {
   int64_t left_out;                   /* pairs that found no room */
   int64_t end_ns, must_stop;          /* from the watcher: when time is up (INT64_MAX: never), and whether the program is told */
   int64_t asks, borders;              /* asks: for borders; borders: how often the watcher has written them */
-  int64_t in_mpi_ns, last_end_ns;     /* time in calls so far, and when the last one ended */
+  int64_t last_end_ns;                /* when the last call ended */
+  int64_t phase_ns[PHASES];           /* time in calls so far */
   int64_t handler[SIGNALS];           /* by number of the signal */
   char raw_file[PATH_MAX];            /* of the node */
   struct context_pair pair[PAIRS];
@@ -68,6 +69,6 @@ static void write_stretches(void);
 static void note_iteration(int64_t t, int64_t number);
 
 /* After each recorded call, where there is a page; returns the border that it is, 0 if none. */
-static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, int flags);
+static uint32_t note_pair(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags);
 int hindmost_should_stop(void);
 double hindmost_time_left(void);

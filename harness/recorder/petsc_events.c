@@ -3,7 +3,6 @@
 #include "activities.h"
 #include "classify.h"
 #include "counters.h"
-#include "live.h"
 #include "recording.h"
 
 /* What the recorder does with a PETSc event: letters of the marks at its begin and end (0: none),
@@ -112,7 +111,6 @@ static int note_monitor(void *ksp, int iteration, double norm, void *context) {
   if (norm_memory && norms_seen < MAX_NORMS) norm_memory[norms_seen] = norm;
   norms_seen++;
   if (call_hooks.after_iteration) call_hooks.after_iteration();
-  if (live.on) live_step(iteration, norm, read_ns, NULL); /* the last record's time: close enough, and free */
   return 0;
 }
 

@@ -30,7 +30,6 @@
 #include "requests.c"
 #include "inject.c"
 #include "counters.c"
-#include "live.c"
 #include "activities.c"
 #include "thread_calls.c"
 #include "classify.h"

@@ -5,7 +5,6 @@
 #include "communicators.h"
 #include "counters.h"
 #include "inject.h"
-#include "live.h"
 #include "peers.h"
 #include "petsc_events.h"
 #include "rawfile.h"
@@ -53,7 +52,6 @@ static void attach_arm(MPI_Comm comm, int size) {
     begin_injection(state->begin_ns);
   else
     resume_injection();
-  if (live.on) live_zero(state->begin_ns);
   begin_activities();
   sampler_forget_call();
   if (session_now() != ENDED) start_recording();

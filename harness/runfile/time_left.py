@@ -89,6 +89,30 @@ class WorkPlace:
     share: Amount
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedPart:
+    """What is known before of the part of a program that it records itself.
+
+    Attributes
+    ----------
+    title : str
+        What the program calls it; empty of a program that `hindmost attach` records.
+    total : int
+        Iterations of the loop that it marks; 0 if that is not known.
+    run, runs : int
+        Which one it is of how many.
+    """
+
+    title: str = ""
+    total: Count = 0
+    run: Count = 1
+    runs: Count = 1
+
+
+WHOLE = WatchedPart()
+"""A whole program."""
+
+
 class StopReason(StrEnum):
     """Why a program was told to stop."""
 
@@ -186,6 +210,8 @@ class TimeUse:
         None if the program was not told to stop.
     status : int or None
         How the program ended, see `hindmost.processes.how_ended`; None while it runs.
+    run, runs : int
+        Which run of the program this is, of how many that are recorded one after the other.
     lost : bool
         Whether its process is gone, and nobody knows how it ended.
     lag_seen : int or None
@@ -218,6 +244,8 @@ class TimeUse:
     band: tuple[BandPoint, ...] = ()
     stop: StopDecision | None = None
     status: int | None = None
+    run: Count = 1
+    runs: Count = 1
     lost: bool = False
     lag_seen: Count | None = None
     end_seen_s: Amount | None = None
@@ -287,13 +315,14 @@ class TimeUse:
 
     def progress(self) -> str:
         """Say how far the program is."""
+        run = f"run {self.run} of {self.runs}: " if self.runs > 1 else ""
         if not self.loop:
-            return f"{duration(self.at_s)}: no loop is known yet"
+            return f"{run}{duration(self.at_s)}: no loop is known yet"
         done = counted(self.iterations, "iteration")
         if self.total:
             share = percent(self.iterations / self.total, 0)
             done = f"{self.iterations:,} of {counted(self.total, 'iteration')} ({share})"
-        parts = [f"{done} of {self.loop}", self.rate()]
+        parts = [f"{run}{done} of {self.loop}", self.rate()]
         if self.trend is not None and abs(self.trend - 1.0) >= 0.02:
             change = percent(abs(self.trend - 1.0), 0)
             longer = "longer" if self.trend > 1.0 else "shorter"

@@ -25,7 +25,6 @@ from hindmost.harness.campaign import (
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS, check_types, paired, solver_named
-from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.counters import open_counters
@@ -196,6 +195,7 @@ class KrylovSolves:
                     workload=experiment.workload,
                     place=place,
                     settings=experiment.sample_lines(),
+                    live=experiment.live,
                 )
                 for name in experiment.cases()
             }
@@ -208,12 +208,10 @@ class KrylovSolves:
         """Return how messages name a case."""
         return case
 
-    def record(self, planned: CampaignRun[str], feed: LiveFeed | None) -> RecordedRun:
+    def record(self, planned: CampaignRun[str]) -> RecordedRun:
         """Solve and record once; collective."""
         name, experiment = planned.case, self._experiment
         solver = self._solvers[name]
-        if feed is not None:
-            feed.begin(name, planned.number, experiment.iterations)
         injection = experiment.injection
         rank = self._parallel.communicator.rank
         mine = (
@@ -222,7 +220,9 @@ class KrylovSolves:
             else injection.of_rank(rank, seed=experiment.seed, repeat=planned.repeat)
         )
         with petsc_errors(self._parallel):
-            rank_run, header, ending = solver.record(mine, str(injection or ""))
+            rank_run, header, ending = solver.record(
+                mine, str(injection or ""), run=planned.number, runs=len(experiment.order())
+            )
         lost = (
             f"{header.spec['failure']}; the run is marked incomplete" if not header.complete else ""
         )

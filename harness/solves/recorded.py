@@ -23,6 +23,7 @@ from hindmost.harness.recorder.injection import RankInjection
 from hindmost.harness.recorder.library import RECORD, loaded
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.ending import KEY, Ending, with_cause
+from hindmost.harness.runfile.time_left import WatchedPart
 from hindmost.records import from_document
 
 FORCED = {
@@ -69,6 +70,8 @@ class RecordedSolver:
     place : RunPlace
     settings : sequence of str
         Further lines for the recorder; see `hindmost.harness.attach.settings`.
+    live : bool
+        Whether ``hindmost watch`` can follow recorded solves.
     """
 
     def __init__(
@@ -86,8 +89,9 @@ class RecordedSolver:
         workload: str = "solve",
         place: RunPlace = HERE,
         settings: Sequence[str] = (),
+        live: bool = False,
     ) -> None:
-        self.solver = solver
+        self.solver, self._live = solver, live
         self._workload, self._place = workload, place
         self._settings = (
             "most 1",
@@ -154,7 +158,12 @@ class RecordedSolver:
         self.records_needed = max(seen, default=0)
 
     def record(
-        self, injection: RankInjection | None = None, law: str = ""
+        self,
+        injection: RankInjection | None = None,
+        law: str = "",
+        *,
+        run: int = 1,
+        runs: int = 1,
     ) -> tuple[RankRun, Header, Ending]:
         """Solve and record once; collective.
 
@@ -164,6 +173,8 @@ class RecordedSolver:
             Noise to inject into this rank; None if no rank gets any.
         law : str
             Of that noise.
+        run, runs : int
+            Which run it is of how many, for ``hindmost watch``.
 
         Returns
         -------
@@ -190,7 +201,10 @@ class RecordedSolver:
                 communicator,
             )
         detours = 0 if injection is None else self.iterations + 1
-        part, program, sections = self._solve(needed + detours + SPARE_RECORDS, injection, law)
+        records = needed + detours + SPARE_RECORDS
+        name, total = self.solver.name, self.iterations
+        watched = WatchedPart(title=name, total=total, run=run, runs=runs) if self._live else None
+        part, program, sections = self._solve(records, injection, law, watched)
         if self.ksp.getIterationNumber() == 0:
             part.remove()
             raise UsageError(
@@ -211,7 +225,11 @@ class RecordedSolver:
         return rank, header, ending
 
     def begin(
-        self, records: int, injection: RankInjection | None = None, law: str = ""
+        self,
+        records: int,
+        injection: RankInjection | None = None,
+        law: str = "",
+        watched: WatchedPart | None = None,
     ) -> PartRecording:
         """Begin to wait for the next solve, from zero, which is recorded; collective.
 
@@ -230,23 +248,26 @@ class RecordedSolver:
             self._place.folder.absolute() / f"{self._workload}-{self.solver.name}",
             {"name": self._workload, "mpi_seen": True, "with_mpi": True},
             self._place.origins,
+            watched,
         )
         if injection is not None:
             injection.begin(loaded())
         return part
 
     def _solve(
-        self, records: int, injection: RankInjection | None = None, law: str = ""
+        self,
+        records: int,
+        injection: RankInjection | None = None,
+        law: str = "",
+        watched: WatchedPart | None = None,
     ) -> tuple[PartRecording, RawProgram, tuple[Matched, ...]]:
         """Solve and return what was recorded: no or one section; see `begin`."""
-        part = self.begin(records, injection, law)
+        part = self.begin(records, injection, law, watched)
         try:
             self.ksp.solve(self._system.right_side, self._system.solution)
         except BaseException:
-            loaded().hindmost_live_abandon()
             part.give_up()
             raise
-        loaded().hindmost_live_finish(0)
         part.end()
         program, groups = part.sections()
         return part, program, groups[0] if groups else ()
