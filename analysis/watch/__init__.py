@@ -1,1 +1,1 @@
-"""Watching a running solve: the history of its feed, in the terminal or on a served page."""
+"""Watching a program that runs: what is noted of it, in words or on a served page."""

@@ -12,6 +12,7 @@ from hindmost.analysis.show.facts import UnequalWork
 from hindmost.analysis.show.phrases import on_one_run
 from hindmost.errors import DataError
 from hindmost.harness.runfile.contexts import CodePlace
+from hindmost.harness.runfile.rank_windows import read_windows
 from hindmost.harness.runfile.time_left import NOTE, TimeUse, read_time_use
 from hindmost.printable import shell_word
 from hindmost.processes import how_ended
@@ -49,24 +50,6 @@ class WatchedProgram:
     def is_dead(self, use: TimeUse) -> bool:
         """Tell whether the program is gone, or its last note too old for one that runs."""
         return use.lost or 0.0 < self.noted_s() < time.time() - DEAD_S
-
-    def follow(self, show: Callable[[str], None]) -> TimeUse:
-        """Show how far the program is until it has ended.
-
-        Raises
-        ------
-        DataError
-            Nothing is known of it.
-        """
-        last = self.time_use()
-        while last.status is None and not self.is_dead(last):
-            show(self.line(last))
-            time.sleep(POLL_S)
-            use = read_time_use(self.folder)
-            if use is None:  # converted, and the folder removed
-                return last
-            last = use
-        return last
 
     def time_use(self) -> TimeUse:
         """Return what was noted last.
@@ -125,6 +108,78 @@ def last_rank(use: TimeUse) -> str:
         where_share=use.place.share if use.place else 0.0,
     )
     return " ".join(sentence.text for sentence in on_one_run(fact) if not sentence.rank)
+
+
+class WatchedFolder:
+    """What is noted of the programs in a folder, one after the other.
+
+    Attributes
+    ----------
+    program : WatchedProgram
+        The last one.
+    use : TimeUse
+        What was noted of it last.
+    windows : RankWindows or None
+    is_over : bool
+        Whether it has ended, and none is awaited that follows it.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of run files, or a raw folder.
+
+    Raises
+    ------
+    DataError
+        No program is noted there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        program = find_program(path)
+        if program is None:
+            raise DataError(
+                f"{path}: no program that runs is noted there. It is once its loop is known, if "
+                "'hindmost attach', 'hindmost run --live', or record(live=True) records it; if it "
+                f"has ended, its run file says more: hindmost show {shell_word(path)}."
+            )
+        self.program, self.use = program, program.time_use()
+        self.windows = read_windows(program.folder)
+        self._seen_s = time.monotonic()
+        self.is_over = self._has_ended(False)
+
+    def look(self) -> None:
+        """Take in what was noted since the last time."""
+        program = find_program(self._path)
+        use = None if program is None else read_time_use(program.folder)
+        if program is not None and use is not None:
+            if program.folder != self.program.folder or use.run != self.use.run:
+                self.windows = None
+            self.program, self.use, self._seen_s = program, use, time.monotonic()
+            self.windows = read_windows(program.folder) or self.windows
+        self.is_over = self._has_ended(use is None)
+
+    def _has_ended(self, is_gone: bool) -> bool:
+        if not is_gone:
+            return self.use.status is not None or self.program.is_dead(self.use)
+        # Converted, and the folder removed.
+        return self.use.run >= self.use.runs or time.monotonic() > self._seen_s + DEAD_S
+
+    def line(self) -> str:
+        """Say how far the program is, or how it ended."""
+        return (self.program.ending if self.is_over else self.program.line)(self.use)
+
+    @property
+    def status(self) -> int:
+        """The exit status: a program that failed or died is a finding."""
+        return int(bool(self.use.status) or self.program.is_dead(self.use))
+
+    def follow(self, show: Callable[[str], None]) -> None:
+        """Show how far the program is until it has ended."""
+        while not self.is_over:
+            show(self.line())
+            time.sleep(POLL_S)
+            self.look()
 
 
 def find_program(path: Path) -> WatchedProgram | None:

@@ -1,8 +1,8 @@
-"""The server of the page on a running solve, for browsers on this machine that know its token.
+"""The server of the page on a program that runs, for browsers on this machine that know its token.
 
 Nothing of a request is ever used as a path: the first word of the address is compared with the
-token, the second with the names of three answers. All else is refused in the same words. The page
-asks for what is new; only then does the server read the feed.
+token, the second with the names of two answers. All else is refused in the same words. The page
+asks for what is new; only then does the server look at the program.
 """
 
 from __future__ import annotations
@@ -13,22 +13,19 @@ import secrets
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs
 
 from hindmost.analysis.show.html_renderer import page_html
-from hindmost.analysis.watch.feed_history import FeedHistory, poll
-from hindmost.analysis.watch.progress_text import said
-from hindmost.analysis.watch.watch_page import chart_news, watch_page
-from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.feed import FeedReader, write_control
+from hindmost.analysis.watch.program import WatchedFolder, last_rank
+from hindmost.analysis.watch.watch_page import OWN, chart_news, watch_page
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.bodies import PHASES
 
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser may have found the page: any other was rebound to this machine."""
-MAX_BODY = 512
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -40,13 +37,11 @@ JSON = "application/json"
 
 
 class WatchServer(ThreadingHTTPServer):
-    """Serves the page on one feed, from loopback alone; use it as a context.
+    """Serves the page on a watched program, from loopback alone; use it as a context.
 
     Attributes
     ----------
-    path : Path
-        The feed.
-    history : FeedHistory
+    watched : WatchedFolder
         As of the last request for it.
 
     Parameters
@@ -65,14 +60,12 @@ class WatchServer(ThreadingHTTPServer):
     request_queue_size = 256
     allow_reuse_address = True
 
-    def __init__(self, path: Path, *, port: int = 0) -> None:
-        self.path = path
-        self._reader = FeedReader(path)
-        self.history = FeedHistory(self._reader.head)
+    def __init__(self, watched: WatchedFolder, *, port: int = 0) -> None:
+        self.watched = watched
         self._reading = threading.Lock()
-        self._drawn: tuple[str, dict[str, Any]] = ("", {})
+        self._drawn: dict[str, tuple[str, dict[str, Any]]] = {}
         self._token = secrets.token_urlsafe(32)
-        self.page = page_html(watch_page(self.history.head)).encode()
+        self.page = page_html(watch_page(watched)).encode()
         try:
             super().__init__((LOOPBACK, port), Viewer)
         except OSError as error:
@@ -88,36 +81,41 @@ class WatchServer(ThreadingHTTPServer):
         given = word.encode("utf-8", "surrogateescape")
         return hmac.compare_digest(given, self._token.encode())
 
-    def news(self, have: str) -> bytes:
-        """Read the feed; return the state of the run as JSON, and charts if a viewer lacks them.
+    def news(self, have: str, phase: str) -> bytes:
+        """Look at the program; return its state as JSON, and charts if a viewer lacks them.
 
         Parameters
         ----------
         have : str
             What the last news said that the viewer has then.
+        phase : str
+            What is to be shown of ranks; anything unknown stands for their own work.
         """
+        phase = phase if phase in PHASES else OWN
         with self._reading:
-            poll(self._reader, self.history)
-            history = self.history
-            newest = f"{history.begun}.{history.taken}"
-            last = history.frames[-1] if history.frames else {"period": None, "metric": None}
+            watched = self.watched
+            if not watched.is_over:
+                watched.look()
+            use = watched.use
+            newest = f"{phase}.{use.run}.{use.began_utc_s:.3f}.{use.iterations}"
             content = {
                 "have": newest,
-                "frames": history.taken,
-                "done_share": history.done_share,
-                "period": last["period"],
-                "metric": last["metric"],
-                "charts": None if have == newest else self.charts(newest),
-                "state": history.state(),
-                "said": said(history),
+                "windows": 0 if watched.windows is None else len(watched.windows.ends),
+                "done": min(use.iterations / use.total, 1.0) if use.total else None,
+                "left_s": use.loop_left_s,
+                "progress": watched.program.line(use),
+                "slowest": last_rank(use),
+                "over": watched.is_over,
+                "ending": watched.line() if watched.is_over else "",
+                "charts": None if have == newest else self.charts(newest, phase),
             }
             return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
-    def charts(self, newest: str) -> dict[str, Any]:
+    def charts(self, newest: str, phase: str) -> dict[str, Any]:
         """Return the data and legends of the charts, drawn once for all viewers."""
-        if self._drawn[0] != newest:
-            self._drawn = (newest, chart_news(self.history))
-        return self._drawn[1]
+        if self._drawn.get(phase, ("",))[0] != newest:
+            self._drawn[phase] = newest, chart_news(self.watched, phase)
+        return self._drawn[phase][1]
 
     def __enter__(self) -> WatchServer:
         """Begin to serve."""
@@ -134,11 +132,9 @@ class WatchServer(ThreadingHTTPServer):
         self.shutdown()
         self._thread.join()
         self.server_close()
-        with self._reading:
-            self._reader.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: a viewer that disconnects does not concern the run."""
+        """Print nothing: a viewer that disconnects does not concern the program."""
 
 
 class Viewer(BaseHTTPRequestHandler):
@@ -163,27 +159,13 @@ class Viewer(BaseHTTPRequestHandler):
             return self._say(200, self.server.page, "text/html; charset=utf-8")
         if name != "news":
             return self._say(404)
-        have = parse_qs(query).get("have", [""])[0]
-        return self._say(200, self.server.news(have), JSON)
+        asked = parse_qs(query)
+        have, phase = (asked.get(key, [""])[0] for key in ("have", "phase"))
+        return self._say(200, self.server.news(have, phase), JSON)
 
     def do_POST(self) -> None:
-        """Change rate and metric."""
-        allowed, name = self._asked()
-        if not allowed or name != "control":
-            return self._say(403)
-        length = self.headers.get("Content-Length", "")
-        kind = self.headers.get("Content-Type", "")
-        if not length.isascii() or not length.isdigit() or int(length) > MAX_BODY:
-            return self._say(400)
-        if kind.split(";")[0].strip() != JSON:
-            return self._say(400)
-        try:
-            wanted = json.loads(self.rfile.read(int(length)))
-            period_s, metric = wanted["period_s"], wanted["metric"]
-            write_control(self.server.path, self.server.history.head, period_s, metric)
-        except (DataError, ValueError, KeyError, TypeError, RecursionError):
-            return self._say(400)
-        return self._say(204)
+        """Refuse: nothing can be changed."""
+        self._say(403)
 
     def _asked(self) -> tuple[bool, str]:
         """Return whether the request has the token, and what it asks for."""

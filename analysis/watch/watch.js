@@ -1,19 +1,15 @@
-/* Asks the server of the page for news: words, tables, and the data of its charts. */
+/* Asks the server of the page for news: words, and the data of its charts. */
 
-let have = "", state = null, said = null, over = false;
+let have = "", over = false;
 
-function showWords(news) { // with the time on the viewer's clock
-  const until = state.remaining_s > 0 && !state.end ? `, until ${clock(Date.now() + state.remaining_s * 1000)}` : "";
-  byId("progress").textContent = said.progress + until;
-  byId("slowest").textContent = said.slowest;
-  byId("ending").textContent = said.ending;
-  byId("ending").hidden = !state.end;
-  byId("bar").style.width = `${100 * news.done_share}%`;
-  byId("next").textContent = said.next;
-  byId("predictions").replaceChildren(...said.predictions.length ? [table(["predictor", "next cycle>", "off in the last ten>"], said.predictions)] : []);
-  byId("hindmost").replaceChildren(
-    table(["most work", "of the time>", "more than the mean, in all>"], said.stragglers),
-    table(["in the last frame", "", "time>"], said.extrema));
+function showWords({ progress, slowest, ending, left_s: left, done }) { // with the time on the viewer's clock
+  const until = left > 0 && !over ? `, until ${clock(Date.now() + left * 1000)}` : "";
+  byId("progress").textContent = progress + until;
+  byId("slowest").textContent = slowest;
+  byId("ending").textContent = ending;
+  byId("ending").hidden = !over;
+  byId("bar").parentElement.hidden = done === null;
+  byId("bar").style.width = `${100 * done}%`;
 }
 async function showCharts(charts) {
   for (const [id, { data, legend }] of Object.entries(charts)) {
@@ -24,34 +20,23 @@ async function showCharts(charts) {
   }
 }
 function link(text) { byId("link").textContent = text; }
+async function ask() {
+  const answer = await fetch(`news?have=${have}&phase=${byId("phase").value}`);
+  if (!answer.ok) throw new Error(answer.statusText);
+  const news = await answer.json();
+  ({ have, over } = news);
+  link("");
+  showWords(news);
+  if (news.charts) await showCharts(news.charts);
+  document.documentElement.dataset.windows = String(news.windows);
+}
 async function poll() { // asks for what is new
   try {
-    const answer = await fetch(`news?have=${have}`);
-    if (!answer.ok) throw new Error(answer.statusText);
-    const news = await answer.json(), first = !have;
-    ({ have, state, said } = news);
-    over = Boolean(state.end);
-    link("");
-    showWords(news);
-    if (news.charts) await showCharts(news.charts);
-    if (first) chosen(news);
-    document.documentElement.dataset.frames = String(news.frames);
+    await ask();
   } catch {
-    link("The page's server does not answer; the run is not touched by that. Trying again.");
+    link("The page's server does not answer; the program is not touched by that. Trying again.");
   }
   if (!over) setTimeout(poll, 1000);
 }
-function chosen({ period, metric }) { // what the run does now, as another viewer may have asked
-  if (period === null || !byId("period")) return;
-  byId("period").selectedIndex = period;
-  byId("metric").selectedIndex = metric;
-}
-function ask() {
-  const content = { period_s: Number(byId("period").value), metric: byId("metric").value };
-  byId("asked").textContent = "asking ...";
-  fetch("control", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) })
-    .then((answer) => { byId("asked").textContent = answer.ok ? "asked; a frame or two until it shows" : "refused"; })
-    .catch(() => { byId("asked").textContent = "the server does not answer"; });
-}
-for (const id of ["period", "metric"]) byId(id)?.addEventListener("change", ask);
+byId("phase").addEventListener("change", () => ask().catch(() => {}));
 STARTED.then(poll);

@@ -1,8 +1,7 @@
-"""The page on a running solve; its numbers come from its server."""
+"""The page on a program that runs; its numbers come from its server."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,82 +11,62 @@ from markupsafe import Markup
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.heat_map import Callout, HeatMap
 from hindmost.analysis.show.html_charts import data_and_legend, live_chart
-from hindmost.analysis.show.page import Heading, Page, Part, Widget
+from hindmost.analysis.show.page import Page, Part, Widget
 from hindmost.analysis.show.templates import rendered
-from hindmost.analysis.watch.feed_history import FeedHistory
-from hindmost.analysis.watch.live_charts import Frames, phase_chart, rank_map, time_chart
-from hindmost.analysis.watch.progress_text import hindmost_words
-from hindmost.harness.runfile.feed import FeedHead
-from hindmost.text import counted
+from hindmost.analysis.watch.live_charts import EMPTY, phase_chart, rank_map, time_chart
+from hindmost.analysis.watch.program import WatchedFolder, last_rank
+from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.time_left import BandPoint
 
 HERE = Path(__file__).parent
 TEMPLATE = "watch/watch.html"
+HEADINGS = ("Ranks", "Where the time goes", "Iterations of rank 0")
+CAPTIONS = ("Old windows are added together.", "", "")
+OWN = "local"
+"""The phase that the map shows first: a rank's own work, for which others wait."""
 
 
-HEADINGS = ("Ranks", "Where the time goes", "Iteration times in the last frame")
-
-
-def contents(
-    head: FeedHead, frames: Frames = (), callouts: tuple[Callout, ...] = ()
-) -> tuple[HeatMap | Chart, ...]:
+def contents(watched: WatchedFolder, phase: str = OWN) -> tuple[HeatMap | Chart, ...]:
     """Return what the charts show, in the order of their headings."""
-    return rank_map(head, frames, callouts), phase_chart(head, frames), time_chart(head, frames)
+    name, use, windows = watched.program.name, watched.use, watched.windows or EMPTY
+    culprit = use.culprit
+    slowest = (Callout(text=last_rank(use), ranks=culprit.ranks),) if culprit else ()
+    return (
+        rank_map(name, windows, phase, slowest),
+        phase_chart(name, windows),
+        time_chart(name, use.band),
+    )
 
 
-def chart_news(history: FeedHistory) -> dict[str, dict[str, Any]]:
+def chart_news(watched: WatchedFolder, phase: str) -> dict[str, dict[str, Any]]:
     """Return the data and the legend of every chart, by its id."""
-    slowest, ranks = hindmost_words(history), [each.rank for each in history.hindmost(1)]
-    callouts = (Callout(text=slowest, ranks=tuple(ranks)),) if slowest else ()
-    drawn = map(data_and_legend, contents(history.head, history.frames, callouts))
+    drawn = map(data_and_legend, contents(watched, phase))
     return {
         f"chart-{number}": {"data": data, "legend": legend}
         for number, (data, legend) in enumerate(drawn, 1)
     }
 
 
-def watch_page(head: FeedHead) -> Page:
-    """Return the page.
-
-    Parameters
-    ----------
-    head : FeedHead
-        The first line of the feed.
-    """
-    ranks, hosts, numbers = head.ranks, head.hosts, count(1)
-    merged = "Old frames are merged and keep the largest share."
-    if ranks > head.columns:
-        merged += f" {ranks:,} ranks share {head.columns} rows; each row shows its largest share."
-    ranks_drawn, *others = (
-        live_chart(content, heading, caption, numbers)
-        for content, heading, caption in zip(
-            contents(head), HEADINGS, (merged, "", ""), strict=True
-        )
+def watch_page(watched: WatchedFolder) -> Page:
+    """Return the page."""
+    name, numbers = watched.program.name, count(1)
+    empty: tuple[BandPoint, ...] = ()
+    drawn: tuple[HeatMap | Chart, ...] = (
+        rank_map(name, EMPTY, OWN),
+        phase_chart(name, EMPTY),
+        time_chart(name, empty),
     )
-    parts: list[Part] = [
-        PROGRESS,
-        controls_of(head.periods_s, head.metrics),
-        ranks_drawn,
-        Heading("Slowest ranks (stragglers)"),
-        Widget(html=rendered(TEMPLATE, "stragglers")),
-        *others,
-        NEWS,
+    charts = [
+        live_chart(content, heading, caption, numbers)
+        for content, heading, caption in zip(drawn, HEADINGS, CAPTIONS, strict=True)
     ]
-    where = head.host if hosts == 1 else f"{hosts} hosts"
-    subtitle = f"{counted(ranks, 'rank')} on {where}, begun {head.began_utc}"
-    title = f"{head.workload}, live"
-    return Page(title=title, subtitle=subtitle, parts=parts, served=True)
+    controls = Widget(html=rendered(TEMPLATE, "controls", (OWN, *PHASES[:-1])))
+    parts: list[Part] = [PROGRESS, controls, *charts, NEWS]
+    subtitle = str(watched.program.folder.parent.absolute())
+    return Page(title=f"{name}, live", subtitle=subtitle, parts=parts, served=True)
 
 
 PROGRESS = Widget(html=rendered(TEMPLATE, "progress"), styles=(HERE / "watch.css",))
-"""How far the run is, and whether it is still running."""
+"""How far the program is, and whether it is still running."""
 NEWS = Widget(html=Markup(""), scripts=(HERE / "watch.js",))
 """What fills all parts of the page, after the scripts of its charts."""
-
-
-def controls_of(periods_s: Sequence[float], metrics: Sequence[str]) -> Widget:
-    """Return the lists from which a viewer may choose."""
-    periods = [
-        (f"{period:g}", f"every {period:g} s" if period else "auto")
-        for period in dict.fromkeys(periods_s)
-    ]
-    return Widget(html=rendered(TEMPLATE, "controls", periods, metrics))

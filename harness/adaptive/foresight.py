@@ -78,4 +78,3 @@ def decide(
         if not left:
             return left.explain(), False
     return "", bool(due)
-

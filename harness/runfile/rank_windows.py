@@ -48,13 +48,11 @@ class RankWindows:
     totals: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, begin: int, counts: NDArray[np.int64], spent_s: NDArray[np.float64]
-    ) -> RankWindows:
+    def of(cls, begin: int, counts: NDArray[np.int64], spent_s: NDArray[np.float64]) -> RankWindows:
         """Return them from the iterations in windows, and times of shape (window, rank, phase)."""
         ranks = spent_s.shape[1]
         shares = spent_s / np.maximum(spent_s.sum(axis=2, keepdims=True), 1e-300)
-        first = np.unique(first_ranks(ranks))
+        first = first_ranks(ranks)
         return cls(
             ranks=ranks,
             ends=begin + np.cumsum(counts),
@@ -65,7 +63,7 @@ class RankWindows:
 
     def by_rank(self, phase: int) -> NDArray[np.float64]:
         """Return the share of a phase by window and rank; ranks that share a row have its own."""
-        rows = np.searchsorted(np.unique(first_ranks(self.ranks)), np.arange(self.ranks), "right")
+        rows = np.searchsorted(first_ranks(self.ranks), np.arange(self.ranks), "right")
         return self.shares[:, rows - 1, phase].astype(np.float64)
 
     def write(self, folder: Path) -> None:
@@ -84,7 +82,7 @@ class RankWindows:
 
 
 def first_ranks(ranks: int) -> NDArray[np.int64]:
-    """Return the first rank of each row, or of several equal ones."""
+    """Return the first rank of each row."""
     rows = min(ranks, MAX_ROWS)
     return np.arange(rows, dtype=np.int64) * ranks // rows
 

@@ -277,6 +277,13 @@ class TimeUse:
         return mean_between(*self._halves[1:]) if self._halves else self.level_s
 
     @property
+    def loop_left_s(self) -> float | None:
+        """What the iterations that are left will take, if they go on so; None if unknown."""
+        if not self.total or self.mean_s is None:
+            return None
+        return max(0, self.total - self.iterations) * self.mean_s
+
+    @property
     def trend(self) -> float | None:
         """Mean time of the second half of the iterations over that of the first; None: unknown."""
         if not self._halves:
@@ -327,9 +334,8 @@ class TimeUse:
             change = percent(abs(self.trend - 1.0), 0)
             longer = "longer" if self.trend > 1.0 else "shorter"
             parts.append(f"{change} {longer} than in the first half")
-        if self.total and self.mean_s is not None:
-            left_s = max(0, self.total - self.iterations) * self.mean_s
-            parts.append(f"about {duration(left_s)} left")
+        if self.loop_left_s is not None:
+            parts.append(f"about {duration(self.loop_left_s)} left")
         if self.bound_s is not None:
             parts.append(f"the next may take {seconds(self.bound_s)}")
         if self.limit_s is not None:

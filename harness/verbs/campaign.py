@@ -52,14 +52,8 @@ def add_order_arguments(parser: argparse.ArgumentParser, *, warmup: str, default
     )
 
 
-def add_record_arguments(parser: argparse.ArgumentParser, *, live: str) -> None:
-    """Declare what becomes of the records.
-
-    Parameters
-    ----------
-    live : str
-        What the live feed shows.
-    """
+def add_record_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what becomes of the records."""
     parser.add_argument(
         "--keep",
         default="100%",
@@ -67,9 +61,7 @@ def add_record_arguments(parser: argparse.ArgumentParser, *, live: str) -> None:
         help="keep full records of this share of the ranks, chosen after each run, and profiles of "
         "all: 5%% (%(default)s)",
     )
-    parser.add_argument(
-        "--live", action="store_true", help=f"write a feed for 'hindmost watch' with {live}"
-    )
+    parser.add_argument("--live", action="store_true", help="let 'hindmost watch' follow the runs")
 
 
 def perform_campaign(

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, warmup="unrecorded solves of each solver before the first run", default=1
     )
     add_measurement_arguments(parser)
-    add_record_arguments(parser, live="the iterations of all ranks")
+    add_record_arguments(parser)
 
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="record load and owner of every block of the mesh, and which need cells of which",
     )
-    add_record_arguments(parser, live="the cycles of all ranks and their predictions")
+    add_record_arguments(parser)
     add_kernel_arguments(parser.add_argument_group("kernel"))
     add_decision_arguments(parser.add_argument_group("predictions and decisions"))
 

@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 from hindmost.harness.attach.beside import follow_node
 from hindmost.harness.attach.pairs import PairsPage
@@ -18,14 +19,15 @@ def test_a_process_tells_of_the_ranks_of_its_node_until_it_is_ended(tmp_path: Pa
     page = PairsPage(pages / "2")
     page.begin(file)
     work, deadline = file.with_suffix(".work"), time.monotonic() + PATIENCE_S
-    told: dict[str, list[float]] = {}
-    while time.monotonic() < deadline and not any(told.get("share", [])):
+    told: dict[str, Any] = {}
+    while time.monotonic() < deadline and not any(map(any, told.get("shares", []))):
         page["last_end_ns"] += 1_000_000
-        page["in_mpi_ns"] += 250_000
+        page.head["phase_ns"][0, 1] += 250_000
         time.sleep(0.02)
         if work.exists():
             told = json.loads(work.read_text())
     assert told["ranks"] == [2]
-    assert 0.7 < told["share"][0] < 0.8
+    assert 0.2 < told["shares"][0][1] < 0.3
+    assert 0.7 < told["shares"][0][4] < 0.8
     beside.end()
     assert not pages.exists()

@@ -22,7 +22,7 @@ def followed(folder: Path, work: NDArray[np.float64]) -> RankWork:
     for number, own in enumerate(work, start=1):
         for page, part in zip(pages, own, strict=True):
             page["last_end_ns"] += WINDOW_NS
-            page["in_mpi_ns"] += round((1.0 - part) * WINDOW_NS)
+            page.head["phase_ns"][0, 1] += round((1.0 - part) * WINDOW_NS)
         found.poll(10 * number)
     return found
 
@@ -78,7 +78,7 @@ def test_ranks_of_another_node_are_waited_for_as_well(slow: int, tmp_path: Path)
     for number in range(1, 30):
         for rank, page in enumerate(pages):
             page["last_end_ns"] += WINDOW_NS
-            page["in_mpi_ns"] += WINDOW_NS // (5 if rank == slow else 2)
+            page.head["phase_ns"][0, 1] += WINDOW_NS // (5 if rank == slow else 2)
         far.poll()
         near.poll(number)
     culprit = near.culprit()
