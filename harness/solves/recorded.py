@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.attach.own_marks import MEMORY_BYTES, MarksOfRecorder
 from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched
@@ -191,7 +191,7 @@ class RecordedSolver:
             )
         detours = 0 if injection is None else self.iterations + 1
         part, program, sections = self._solve(needed + detours + SPARE_RECORDS, injection, law)
-        if self.ksp.getIterationNumber() == 0:
+        if self.ksp.getIterationNumber() == 0 or not sections:
             part.remove()
             raise UsageError(
                 f"{self.solver.name} ended before its first iteration, so there is nothing to "
@@ -247,7 +247,9 @@ class RecordedSolver:
             part.give_up()
             raise
         loaded().hindmost_live_finish(0)
-        part.end()
+        if unwritten := part.end():
+            part.remove()
+            raise DataError(f"The solve is not kept: {unwritten}. Choose another --out.")
         program, groups = part.sections()
         return part, program, groups[0] if groups else ()
 
