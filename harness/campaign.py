@@ -75,7 +75,7 @@ class RecordedRun:
     name : str
         The solver or deck; part of the file's name.
     rank : RankRun
-        What this rank recorded; without a body there is no file.
+        What this rank recorded; None, or without a body, there is no file.
     began : datetime
         When the ranks left the barrier before the run.
     iterations : int
@@ -98,7 +98,7 @@ class RecordedRun:
     """
 
     name: str
-    rank: RankRun
+    rank: RankRun | None
     began: datetime
     iterations: int
     spec: Json
@@ -271,7 +271,7 @@ def run_campaign(
             recorded = prepared.record(planned, feed)
             for warning in recorded.warnings:
                 report(f"warning: {recorded.name}: {warning}")
-            if recorded.rank.bodies.duration.size:
+            if recorded.rank is not None and recorded.rank.bodies.duration.size:
                 header = origins.header(
                     workload=workload,
                     solver=recorded.name,

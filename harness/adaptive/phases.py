@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from time import monotonic_ns, thread_time_ns
 from typing import Any
@@ -25,10 +25,19 @@ class Phase(IntEnum):
     ADAPTION = 7
     BALANCE = 8
     CHECKPOINT = 9
+    MEETING = 10
+    """Between cycles: in a run file a wait, and no reduction of the kernel."""
 
 
-NAMES = (*BODY_PHASES, *(phase.name.lower() for phase in Phase if phase >= len(BODY_PHASES)))
+NAMES = (*BODY_PHASES, *(phase.name.lower() for phase in list(Phase)[len(BODY_PHASES) : -1]))
 """As they stand in run files: a reduction is a wait, what is in no phase is local."""
+
+
+def by_name(spent: Sequence[int]) -> list[int]:
+    """Return times of each of `Phase` as those of `NAMES`."""
+    *named, meeting = spent
+    named[Phase.REDUCTION] += meeting
+    return named
 
 
 class PhaseClock:
@@ -48,10 +57,23 @@ class PhaseClock:
         self._wall_at, self._cpu_at, self._now = wall, cpu, phase
         return before
 
-    def take(self) -> tuple[int, list[int], list[int]]:
-        """Return now, and wall and processor time by phase since the last take; nanoseconds."""
+    def take(
+        self, at_ns: int | None = None, from_ns: int | None = None
+    ) -> tuple[list[int], list[int]]:
+        """Return wall and processor time by phase since the last take, in nanoseconds.
+
+        Parameters
+        ----------
+        at_ns : int, optional
+            Until when it counts; by default now.
+        from_ns : int, optional
+            From when the time counts that the next take returns; by default from there on.
+        """
         self.switch(self._now)
-        taken = self._wall_at, self._wall, self._cpu
+        if at_ns is not None and from_ns is not None:
+            self._wall[self._now] += at_ns - self._wall_at
+            self._wall_at = from_ns
+        taken = self._wall, self._cpu
         self._wall, self._cpu = [0] * len(Phase), [0] * len(Phase)
         return taken
 

@@ -162,6 +162,7 @@ def header_of(
         spec[KIND] = attached_of(program, group, none, iterations, work)
     else:
         spec |= about.get("spec", {})
+        spec |= {name: "\n".join(lines) for name, lines in about.get("lines", {}).items()}
         if iterations and "summed" in iterations:
             spec["summed"] = iterations["summed"]
         seen_on = [each.end.solves_seen for each in program.ranks.values() if each.end]
@@ -198,7 +199,7 @@ def header_of(
         workload += f"-{file_name(CodePlace.read(iterations['loop']['name']).function)}"
     header = origins.header(
         workload=workload,
-        solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
+        solver=(file_name(facts.type) or "unknown") if is_solve else str(about.get("solver", LOOP)),
         ranks=len(group[0].ranks),
         iterations=done,
         began=datetime.fromtimestamp(facts.begin_utc_ns * 1e-9, UTC),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from hindmost.harness.attach.iterations import (
 )
 from hindmost.harness.attach.own_iterations import (
     FIRST_PHASE,
+    MAX_BODIES,
     AgreedIterations,
     RankIterations,
     without_failed_phases,
@@ -74,6 +75,8 @@ class LoopOfRanks:
         Whether iterations have marks at both ends, as those of ``hindmost.record``.
     apart : bool
         Whether what lies between such iterations is part of none.
+    noted : mapping of int to int
+        Of ranks that note something of each iteration, of how many they did.
     """
 
     section: Matched
@@ -86,6 +89,7 @@ class LoopOfRanks:
     contexts: CallContexts
     delimited: bool
     apart: bool
+    noted: Mapping[int, int]
 
     def agreed(self) -> list[Agreed]:
         """Find out how the iterations of each rank are found.
@@ -135,7 +139,9 @@ class LoopOfRanks:
 
         def looked_at(rank: int) -> RankIterations:
             marks = self.prepared(rank)[0].marks
-            return RankIterations.of(marks, parts[rank].facts.errors, block)
+            return RankIterations.of(
+                marks, parts[rank].facts.errors, block, self.noted.get(rank, MAX_BODIES)
+            )
 
         own = [looked_at(rank) for rank in self.blocks.each(FINDING)]
         agreed = AgreedIterations.of(own, self.blocks.communicator, block)

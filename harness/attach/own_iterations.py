@@ -18,6 +18,7 @@ BEGUN, FAILED, FINISHED, FIRST_PHASE = 994, 995, 996, 1000
 phase; that phase's end has the next number, then comes the second phase."""
 BETWEEN = "between"
 """Of a ``spec``: what lies between two iterations, if they have marks at both ends."""
+MAX_BODIES = 1 << 62
 MAX_NAMED = 5
 """Iterations that raised which are named with the error."""
 
@@ -42,13 +43,17 @@ class RankIterations:
     begun: int
 
     @classmethod
-    def of(cls, marks: NDArray[np.void], errors: Sequence[str], block: int) -> RankIterations:
+    def of(
+        cls, marks: NDArray[np.void], errors: Sequence[str], block: int, most: int
+    ) -> RankIterations:
         """Return those of a rank, from its marks and the names of its errors.
 
         Parameters
         ----------
         block : int
             Iterations of the program that each has.
+        most : int
+            As many count as finished.
         """
         what, numbers = marks["what"], marks["end_ns"] // block
         begun = int(numbers[what == BEGUN].max(initial=-1)) + 1
@@ -61,7 +66,7 @@ class RankIterations:
             )
         }
         ended = begun - (not ends_whole(marks, begun * block - 1))
-        finished = np.setdiff1d(np.arange(ended), list(raised))
+        finished = np.setdiff1d(np.arange(min(ended, most)), list(raised))
         return cls(finished=finished, raised=raised, begun=begun)
 
 

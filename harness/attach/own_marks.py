@@ -28,6 +28,7 @@ from hindmost.harness.attach.settings import BUDGET_BYTES
 from hindmost.harness.rank_failures import on_all
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile import provenance
+from hindmost.output import strict_json
 
 MAX_PHASES = 64
 """Phases that a program may name."""
@@ -58,15 +59,17 @@ class MarksOfRecorder:
     ----------
     mark : callable
         Marks this instant: kind, number of the iteration, and number of its error or 0; see
-        `hindmost.harness.attach.own_iterations`.
+        `hindmost.harness.attach.own_iterations`. Returns it, in nanoseconds.
+    pause : callable
+        Returns how long the recorder wrote at the last begin of an iteration, in nanoseconds.
     """
 
     def __init__(self, library: Any, ksp: int = 0, settings: Sequence[str] = ()) -> None:
         self._library, self._ksp, self._settings = library, ksp, settings
         library.hindmost_own_begin.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
         library.hindmost_own_mark.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int]
-        library.hindmost_own_mark.restype = None
-        self.mark = library.hindmost_own_mark
+        library.hindmost_own_mark.restype = library.hindmost_own_pause.restype = ctypes.c_int64
+        self.mark, self.pause = library.hindmost_own_mark, library.hindmost_own_pause
 
     def begin(
         self, communicator: Any, folder: Path, about: str, origins: str, pages: str = ""
@@ -94,6 +97,10 @@ class MarksOfRecorder:
     def error(self, name: str) -> int:
         """Return the number of an error."""
         return int(self._library.hindmost_own_error(name.encode()))
+
+    def note(self, said: Any) -> None:
+        """Write what the program says of an iteration; it is no part of the loop's memory."""
+        self._library.hindmost_own_note(strict_json(said).encode())
 
     def stop(self) -> None:
         """Record nothing more."""

@@ -111,6 +111,8 @@ class Frame(IntEnum):
     """Of a section in which loops are to be found: its time by the contexts of calls in a row."""
     COUNTS = 30
     """At each mark of a solve, instructions and cycles so far."""
+    NOTES = 31
+    """What the program says of an iteration, in JSON; see `hindmost.harness.attach.cycle_notes`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,8 +347,8 @@ OF_RANKS = {
 TABLES = (Frame.PLACES, Frame.CHAIN_ENDS, Frame.CHAINS)
 NAMES = (Frame.MODULES, Frame.CODES)
 """Frames that hold what is new in lists of the rank, in JSON."""
-OF_SAMPLES = (Frame.SAMPLER, Frame.SAMPLE_PAIRS, Frame.SAMPLES)
-"""Frames that `hindmost.harness.attach.samples` reads."""
+READ_ELSEWHERE = (Frame.SAMPLER, Frame.SAMPLE_PAIRS, Frame.SAMPLES, Frame.NOTES)
+"""Frames that `hindmost.harness.attach.samples` reads, and ``cycle_notes``."""
 
 
 def array_of(data: mmap.mmap, kind: Frame, spans: Sequence[Span]) -> NDArray[Any]:
@@ -478,7 +480,7 @@ def read_rank(file: RawFile, rank: int, frames: Frames) -> RawRank:
                     f"{path} has nothing of rank {rank} that can be read: frame {number}: it does "
                     "not begin with its program."
                 )
-            elif kind in OF_RANKS or kind in NAMES or kind in OF_SAMPLES:
+            elif kind in OF_RANKS or kind in NAMES or kind in READ_ELSEWHERE:
                 noted.setdefault(kind, []).append(at)
             elif kind is Frame.SECTION:
                 has_facts, parts, waiting = False, waiting, {}

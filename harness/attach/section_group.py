@@ -24,6 +24,7 @@ from hindmost.harness.attach.bodies import (
     on_common_clock,
     recording_of,
 )
+from hindmost.harness.attach.cycle_notes import CycleNotes
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import LoopOfRanks
 from hindmost.harness.attach.odd_numbers import MAX_COUNT
@@ -181,6 +182,8 @@ class SectionGroup:
         self._about = program.first.program.recording
         if self._about:
             self._seen = bool(self._about.get("mpi_seen"))
+        notes = {place: CycleNotes.of(raw, self._about) for place, raw in self._raws.items()}
+        self._notes = {place: each for place, each in notes.items() if each is not None}
         self._injecting = bool(program.first.program.injected)
         finds = ranks[0].program.mark_call == FIND
         self._iterate_at = (conversion.iterate_at or (FIND, 1)) if finds else None
@@ -236,6 +239,7 @@ class SectionGroup:
             contexts=self._contexts,
             delimited=bool(self._about),
             apart=BETWEEN in self._about.get("spec", {}),
+            noted={place: len(each.notes) for place, each in self._notes.items()},
         ).agreed()
 
     def polls_of(self, place: int) -> NDArray[np.int64]:
@@ -299,12 +303,17 @@ class SectionGroup:
             summed = any(part.facts.unit for part in group[0].parts)
             if summed and (agreed[0].iterations or {}).get("no_loop"):
                 more["stretches"] = self.stretches_of(place, parts[0])
+            incoming = edges_of(parts, place, counted_bodies(agreed, bodies))
+            if place in self._notes:
+                notes, count = self._notes[place], bodies.duration.size
+                bodies, incoming = notes.bodies(bodies), notes.incoming(count)
+                more["cycles"] = notes.cycles(count)
             if parts[0].facts.what != LOOP and not place and not self._about:
                 more["solves"] = solves_of([part.facts for part in parts], found)
             return rank_run(
                 [recording_of(part, raw, clock_of(raw, 0), None, seen=seen) for part in parts],
                 bodies,
-                incoming=edges_of(parts, place, counted_bodies(agreed, bodies)),
+                incoming=incoming,
                 seen=seen or (bool(self._about) and parts[0].facts.what == LOOP),
                 **more,
             )

@@ -90,7 +90,7 @@ def measure(cells: int, communicator: Any) -> CellTimes:
         if number < CYCLES:
             clock.take()
             counts = kernel.cycle()
-            seconds += NS * np.array(clock.take()[1])
+            seconds += NS * np.array(clock.take()[0])
             rows.append((counts["cells"], counts["heat_iterations"]))
     here, iterations = np.array(rows, float).T  # of each cycle
     total = float(here.sum())
@@ -192,7 +192,7 @@ def iteration_s(kernel: Kernel, clock: PhaseClock, dt: float) -> float:
             clock.switch(Phase.HEAT)
             iterations[heat.tolerance] = heat.step(state, dt)
             clock.switch(Phase.REST)
-            found.append(clock.take()[1][Phase.HEAT] * NS)
+            found.append(clock.take()[0][Phase.HEAT] * NS)
     more = iterations[MANY] - iterations[FEW]
     if more <= 0:
         return 0.0

@@ -32,6 +32,7 @@ static struct attached {
   void *ksp; /* of record_ksp, whose next solve is recorded; NULL: there is none */
   int64_t every, most, memory_bytes, capacity, room, max_ns; /* records: to keep, and memory for them; max_ns: 0: no limit */
   int64_t budget; /* records of a loop that are kept; 0: all */
+  int64_t together; /* most iterations that have their sums together; 0: no limit */
   int64_t finalizing; /* when MPI_Finalize began; 0: it did not */
   int64_t samples_a_second; /* 0: as many as cost little */
   int64_t calls, solves, passed, chosen, taken, lost_marks; /* passed: solves of other prefixes; chosen: the others, of which each Nth is taken */

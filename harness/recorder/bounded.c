@@ -62,8 +62,9 @@ static void next_level(int64_t passes) {
   if (left < 1) left = 1;
   bounded.level++;
   bounded.limit = state->seen + left;
+  const int64_t most = attached.together ? attached.together : 1 << 30;
   double more = OUTLASTS * (double)passes / (double)left, more_calls = OUTLASTS * (double)calls / (double)left;
-  while ((double)bounded.passes_per_unit < 2 * RECORDS_OF_UNIT * more && bounded.passes_per_unit < 1 << 30) bounded.passes_per_unit *= 2;
+  while ((double)bounded.passes_per_unit < 2 * RECORDS_OF_UNIT * more && bounded.passes_per_unit < most) bounded.passes_per_unit *= 2;
   while ((double)bounded.keep_every < 2 * more_calls && bounded.keep_every < 1 << 30) bounded.keep_every *= 2;
   while ((double)bounded.calls_per_unit < RECORDS_OF_UNIT * more_calls && bounded.calls_per_unit < 1 << 30) bounded.calls_per_unit *= 2;
 }

@@ -51,11 +51,11 @@ static void plan_part(int64_t written_ns) {
 static inline int part_is_due(int64_t t) { return t >= loop.due_ns || decided(state->seen) >= loop.due_records; }
 
 /* Writes the records since the last part, and the section as far as it is known at this mark, so that a
- * program that is killed leaves them. A mark says how long that took: it is no part of an iteration. */
-static void write_part(int64_t mark_ns) {
+ * program that is killed leaves them. A mark says how long that took: it is no part of an iteration. Returns it. */
+static int64_t write_part(int64_t mark_ns) {
   struct text text = {0};
   sigset_t before;
-  if (!begin_writing(&before)) return;
+  if (!begin_writing(&before)) return 0;
   struct extent to = whole_extent(mark_ns);
   const int64_t kept = to.seen = decided(kept_of(to));
   sampler_write();
@@ -78,6 +78,7 @@ static void write_part(int64_t mark_ns) {
   const int64_t written_ns = now();
   plan_part(written_ns);
   keep(written_ns, written_ns - mark_ns, PAUSE_MARK, 0, 0, 0);
+  return written_ns - mark_ns;
 }
 
 static void open_loop(void) {
@@ -124,7 +125,8 @@ static void await_loop(void) {
   state->capacity = 0;
 }
 
-static void loop_mark(int64_t t) {
+static int64_t loop_mark(int64_t t) {
+  int64_t written_ns = 0;
   if (!loop_is_open()) {
     open_loop();
     t = state->begin_ns;
@@ -137,8 +139,9 @@ static void loop_mark(int64_t t) {
   loop.marks[!loop.holds] = (struct marks){number + 1, t, state->seen};
   __atomic_store_n(&loop.holds, !loop.holds, __ATOMIC_RELEASE);
   note_iteration(t, BY_PROGRAM);
-  if (number > 0 && part_is_due(t)) write_part(t);
+  if (number > 0 && part_is_due(t)) written_ns = write_part(t);
   if (injection.law && !loop.open_phase) take_detour();
+  return written_ns;
 }
 
 /* After a call that was recorded, where no marks are made. */

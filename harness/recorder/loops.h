@@ -28,7 +28,7 @@ static int own_thread(void);
 static void open_loop(void);
 
 /* An iteration begins. */
-static void loop_mark(int64_t t);
+static int64_t loop_mark(int64_t t);
 
 /* Between begin_writing and end_writing, when the recorder is disarmed. */
 static void write_loop(int complete, struct extent to);

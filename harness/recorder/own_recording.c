@@ -40,6 +40,8 @@ static struct {
   uint32_t chains;
 } outer;
 
+static int64_t pause_ns;    /* at the last begin of an iteration */
+static int64_t finished_ns; /* the last mark */
 static struct attached last; /* whose memory is used again */
 
 static void swap_polls(int begins) {
@@ -155,12 +157,24 @@ void hindmost_resume(void) {
   if (attached.begun && !session_number() && session_now() != ENDED) await_loop();
 }
 
-void hindmost_own_mark(int what, int64_t number, int error) {
-  if (!loop_is_open() || !recording()) return;
+int64_t hindmost_own_mark(int what, int64_t number, int error) {
+  const int64_t t = what == BEGUN_MARK && error ? finished_ns : now();
+  if (!loop_is_open() || !recording()) return t;
+  finished_ns = t;
   if (what == BEGUN_MARK)
-    loop_mark(now());
+    pause_ns = loop_mark(t);
   else
-    keep(now(), number, what, error, 0, 0);
+    keep(t, number, what, error, 0, 0);
+  return t;
+}
+
+int64_t hindmost_own_pause(void) { return pause_ns; }
+
+void hindmost_own_note(const char *text) {
+  sigset_t before;
+  if (!loop_is_open() || !begin_writing(&before)) return;
+  raw_frame(RAW_NOTES, text, strlen(text));
+  end_writing(&before);
 }
 
 static int numbered(char **names, int *count, int most, const char *name) {

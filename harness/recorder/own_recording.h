@@ -13,8 +13,15 @@ int hindmost_own_begin(MPI_Fint communicator, void *ksp, char *settings);
 int hindmost_may_record(void);
 void hindmost_resume(void);
 
-/* An instant in the loop: the begin of an iteration, its end or the error that ended it, begin or end of a phase. */
-void hindmost_own_mark(int what, int64_t number, int error);
+/* An instant in the loop: the begin of an iteration, its end or the error that ended it, begin or end of a phase. Returns
+ * the instant. `error`: of a begin, whether it is the very end of the iteration before. */
+int64_t hindmost_own_mark(int what, int64_t number, int error);
+
+/* How long the recorder wrote at the last begin of an iteration, which is no part of any. */
+int64_t hindmost_own_pause(void);
+
+/* What the program says of an iteration, in JSON. */
+void hindmost_own_note(const char *text);
 
 /* The number of a phase or of an error by name; -1: there are too many. */
 int hindmost_own_phase(const char *name);

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import socket
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.clock import CommonClock, read_clock
+from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.library import RECORD, CallClass
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, RankBodies
@@ -120,53 +118,6 @@ class Recording:
     def marks(self) -> NDArray[np.void]:
         """The instants among the records: structured array, shape (mark,)."""
         return self.records[self.records["what"] > 0]
-
-
-class Stretch:
-    """A stretch of this process that is timed in Python; making it is collective.
-
-    Parameters
-    ----------
-    communicator : MPI.Intracomm
-    """
-
-    def __init__(self, communicator: Any) -> None:
-        self._communicator = communicator
-        self._load_before = provenance.load_of_host()
-        self.clock = read_clock(communicator)
-
-    def begin(self) -> None:
-        """Begin; the ranks have just met."""
-        self._switches = -provenance.involuntary_switches()
-        self._core_wait_s = -provenance.core_wait_s()
-        self._others_cpu_s = -provenance.others_cpu_s()
-        self.began = datetime.now(UTC)
-        self.begin_ns = time.monotonic_ns()
-
-    def end(self) -> None:
-        """End."""
-        self.end_ns = time.monotonic_ns()
-        self._switches += provenance.involuntary_switches()
-        self._core_wait_s += provenance.core_wait_s()
-        self._others_cpu_s += provenance.others_cpu_s()
-
-    def recording(self, **noted: Any) -> Recording:
-        """Return the stretch with what else was noted of it; collective."""
-        zero_ns = self._communicator.bcast(self.begin_ns)
-        after = read_clock(self._communicator)
-        clock = CommonClock(before=self.clock, after=after, zero_ns=zero_ns)
-        return Recording(
-            begin_ns=self.begin_ns,
-            end_ns=self.end_ns,
-            begin_utc_ns=round(self.began.timestamp() * 1e9),
-            switches=self._switches,
-            core_wait_s=self._core_wait_s,
-            threads=provenance.thread_count(),
-            others_cpu_s=max(self._others_cpu_s, 0.0),
-            clock=clock,
-            load_before=self._load_before,
-            **noted,
-        )
 
 
 def rank_run(

@@ -45,6 +45,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "most_ns")) attached.max_ns = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
   else if (!strcmp(key, "budget")) attached.budget = strtoll(value, NULL, 10) / (int64_t)(sizeof(struct record) + sizeof(uint32_t));
+  else if (!strcmp(key, "together")) attached.together = strtoll(value, NULL, 10);
   else if (!strcmp(key, "iterate")) attached.marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "unless_marked")) attached.unless_marked = 1, attached.marking_call = FIND_CALL;
   else if (!strcmp(key, "nth")) attached.marking_nth = strtoll(value, NULL, 10);

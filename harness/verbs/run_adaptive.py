@@ -13,7 +13,7 @@ from hindmost.harness.adaptive.checkpoint import read_setting
 from hindmost.harness.adaptive.decks import DECKS, Deck, deck_of, find_deck, parse_base
 from hindmost.harness.adaptive.interference import RULE, Schedule
 from hindmost.harness.adaptive.mesh.mesh import THRESHOLD
-from hindmost.harness.adaptive.run import AdaptiveExperiment
+from hindmost.harness.cycles.experiment import AdaptiveExperiment
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.verbs.campaign import (
     add_record_arguments,

@@ -20,7 +20,7 @@ LATE = """
 import time
 from types import SimpleNamespace
 from unittest.mock import patch
-from hindmost.harness.adaptive import run as room
+from hindmost.harness.cycles import experiment as room
 from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.launch import process_age_s
 late_s, cycle = [0.0], Kernel.cycle

@@ -66,8 +66,7 @@ def face_sums(mesh):
     return sums[: patch.owned]
 
 def consistent_edges(ranks, mesh, columns):
-    edges = mesh.edges(columns, 0)
-    came = {(int(s), ranks.rank): int(b) for s, b in zip(edges.source, edges.bytes)}
+    came = {(source, ranks.rank): size for source, size in mesh.senders(columns)}
     everything = {k: v for part in ranks.allgather(came) for k, v in part.items()}
     mine = [v for (source, _), v in everything.items() if source == ranks.rank]
     return sum(mine) == mesh.exchange.bytes_sent(columns) and len(mine) == mesh.exchange.messages

@@ -13,9 +13,10 @@ from tests.mpi.commands import Commands
 from tests.mpi.conftest import Launched
 
 import hindmost
+from hindmost.analysis.runs.summary import summarise_run
 from hindmost.cli import main
 from hindmost.harness.adaptive.decks import TIMING_B
-from hindmost.harness.runfile.cycles import PULSE
+from hindmost.harness.runfile.cycles import ADAPTIVE, PULSE
 from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi
@@ -67,6 +68,17 @@ def test_every_cycle_is_recorded_on_every_rank(recorded: Run) -> None:
     assert (recorded.variable(PULSE) > 0).all()
     assert 0 < recorded.header.spec["pulses_s"] < recorded.solve_time_s
     assert recorded.header.spec["pulse_s"] > 0
+
+
+def test_it_is_known_where_in_the_kernel_calls_were_made(recorded: Run) -> None:
+    table, made = recorded.contexts, recorded.variable("event_context")
+    for rank in (0, 1):
+        called = {
+            table.places[frame].split(" ")[0]
+            for context in np.unique(made[-1, rank][made[-1, rank] > 0]).tolist()
+            for frame in table.chain(context).tolist()
+        }
+        assert called >= {"cycle", "fill", "reduce", "adapt", "balance"}
 
 
 def test_cells_are_those_that_divided_and_combined(recorded: Run) -> None:
@@ -160,7 +172,7 @@ def test_predictions_stand_before_their_cycles(recorded: Run) -> None:
 
 
 WATCHED = """
-import sys, time
+import os, signal, sys, time
 from pathlib import Path
 from hindmost.harness.adaptive.interference import InterferingJobs
 from hindmost.__main__ import main
@@ -171,29 +183,46 @@ def before(self, cycle):
     [process] = self._processes
     words = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     sys.stderr.write(f"cycle {cycle} {words[0]} {words[36]}\\n")
+    if cycle == 11:
+        os.kill(os.getpid(), signal.SIGKILL)
 InterferingJobs.before = before
 sys.argv = ["hindmost", *WORDS]
 sys.exit(main())
 """
 
 
-def test_a_neighbour_works_when_the_schedule_says(ranks: Ranks, tmp_path: Path) -> None:
+def test_a_neighbour_works_when_the_schedule_says_until_the_run_is_killed(
+    ranks: Ranks, tmp_path: Path
+) -> None:
     words = ["run", "adaptive", "--deck", "timing-a", *SMALL, "--cycles", "12"]
     words += ["--interfere", "2-3,7-8@0", "--out", str(tmp_path)]
     done = ranks(1, script=f"WORDS = {words!r}\n" + WATCHED)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode != 0, done.stderr
     seen = [line.split() for line in done.stderr.splitlines() if line.startswith("cycle ")]
     asleep = [int(cycle) for _, cycle, state, _ in seen if state == "T"]
     assert asleep == [0, 1, 4, 5, 6, 9, 10, 11]
     assert {core for *_, core in seen} == {"0"}
-    assert only_run(tmp_path).header.spec["interfere"] == {"spans": [[2, 3], [7, 8]], "cores": [0]}
+    # A kill leaves the cycles that were written by then, with all that was noted of them.
+    (raw,) = tmp_path.glob("*.raw")
+    assert main(["attach", "--convert", str(raw)]) == 0
+    run = only_run(tmp_path)
+    assert not run.header.complete
+    assert 3 < run.bodies < 12
+    assert (run.header.workload, run.header.solver) == (ADAPTIVE, "timing-a")
+    assert run.header.spec["interfere"] == {"spans": [[2, 3], [7, 8]], "cores": [0]}
+    assert (run.variable("cells") > 0).all()
+    assert (run.phase("hydro") > 0).all()
+    assert np.isfinite(run.variable("predicted")[1:]).all()
+    assert summarise_run(run).adaptive is not None
 
 
 COUNTED = """
 import sys, json
-from hindmost.harness.adaptive import run as room
-from hindmost.models.compiled import signatures
+from hindmost.harness.cycles import experiment as room
+from hindmost.models.compiled import LOOPS
 from hindmost.__main__ import main
+def signatures():
+    return {name: len(loop.signatures) for name, loop in LOOPS.items()}
 real = room.AdaptiveReplays.record
 def run(*words):
     before = signatures()

@@ -198,7 +198,7 @@ class RunTally:
 
     def __init__(self, run: Run, windows: int, split: bool) -> None:
         edges = run.edges
-        with_events = split and run.has("event_kind")
+        with_events = split and has_all_events(run)
         self._run = run
         self._tally = EfficiencyTally(
             run.position,
@@ -241,10 +241,15 @@ def of_profiles(run: Run) -> RunEfficiencies:
     )
 
 
+def has_all_events(run: Run) -> bool:
+    """Tell whether the calls of each iteration are known one by one, and none by sums only."""
+    return run.has("event_kind") and not run.summed
+
+
 def local_work(block: Block) -> tuple[NDArray[np.float64], EventBlock | None]:
     """Return own work, shape (iteration, rank), seconds, and events, as efficiencies count them."""
     run, duration = block.run, block.duration
-    if not run.has("event_kind"):
+    if not has_all_events(run):
         local = sum_of_phases(block.phases, [name not in IN_MPI for name in run.phases])
         return np.minimum(local, duration), None
     kind, work = block.variable("event_kind"), block.variable("event_work")

@@ -16,7 +16,6 @@ from hindmost.harness.adaptive.mesh.adapt import COMBINED, DIVIDED, rewritten, s
 from hindmost.harness.adaptive.mesh.connection import connected
 from hindmost.harness.adaptive.mesh.order import Cells, base_part, check_tiling, tables_of
 from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
-from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 
 State = NDArray[np.float64]
@@ -273,17 +272,10 @@ class Mesh:
         self._changed = True
         return moved(state[: sent.sum()]), int(sent.sum() - sent[rank])
 
-    def edges(self, columns: int, epoch: int) -> Edges:
-        """Return who sends to this rank in one exchange of `columns` numbers per cell."""
-        exchange = self.exchange
-        peers = exchange.peers.size
-        return Edges(
-            source=exchange.peers,
-            target=np.full(peers, self.communicator.rank, np.int32),
-            bytes=8 * columns * np.diff(exchange.received),
-            messages=np.ones(peers, np.int32),
-            epoch=np.full(peers, epoch, np.int32),
-        )
+    def senders(self, columns: int) -> list[tuple[int, int]]:
+        """Return who sends to this rank in one exchange of `columns` numbers per cell: bytes."""
+        sizes = 8 * columns * np.diff(self.exchange.received)
+        return list(zip(self.exchange.peers.tolist(), sizes.tolist(), strict=True))
 
     def blocks(self, columns: int, epoch: int) -> Blocks:
         """Return this rank's base cells with their cells, and which others need how much of them.

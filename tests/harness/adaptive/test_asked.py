@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.run import AdaptiveExperiment
+from hindmost.harness.cycles.experiment import AdaptiveExperiment
 from hindmost.harness.verbs.run_adaptive import add_arguments, experiment_of
 
 

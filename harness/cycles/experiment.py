@@ -26,7 +26,6 @@ from hindmost.harness.adaptive.checkpoint import (
     prepare_checkpoint,
     write_checkpoint,
 )
-from hindmost.harness.adaptive.cycle_log import CycleLog
 from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.foresight import decide, foreseen, predictor_of
 from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
@@ -40,6 +39,7 @@ from hindmost.harness.adaptive.kernel import (
 from hindmost.harness.adaptive.mesh.mesh import THRESHOLD
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
 from hindmost.harness.adaptive.pulse import slowest_pulse_s
+from hindmost.harness.attach.cycle_notes import KEY
 from hindmost.harness.campaign import (
     CampaignRun,
     MeasuredExperiment,
@@ -49,12 +49,14 @@ from hindmost.harness.campaign import (
     check_count,
     no_garbage_collection,
 )
+from hindmost.harness.cycles.cycle_log import CycleLog
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
-from hindmost.harness.runfile.cycles import ADAPTIVE, Predictions
+from hindmost.harness.runfile.attributes import Json
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.work import Work
@@ -165,14 +167,21 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
             on_root(communicator, lambda: prepare_checkpoint(checkpoint, deck.name))
         report(f"{deck.name}: compiling what is not yet compiled")
         compile_everything(deck, communicator)
-        return AdaptiveReplays(self, communicator, report)
+        return AdaptiveReplays(self, communicator, report, place)
 
 
 class AdaptiveReplays:
     """Runs the kernel on a deck, each time from the same state."""
 
-    def __init__(self, experiment: AdaptiveExperiment, communicator: Any, report: Report) -> None:
+    def __init__(
+        self,
+        experiment: AdaptiveExperiment,
+        communicator: Any,
+        report: Report,
+        place: RunPlace,
+    ) -> None:
         self._experiment, self._communicator, self._report = experiment, communicator, report
+        self._place, self._recording = place, communicator.Dup()
         setting, deck = experiment.setting, experiment.deck
         own = deck.base(communicator.size) if setting is None else setting.base
         self._base = experiment.base or own
@@ -182,7 +191,8 @@ class AdaptiveReplays:
         return f"{case.name}, {self._base[0]} x {self._base[1]}"
 
     def close(self, report: Report) -> None:
-        """Release nothing."""
+        """Free the communicator of what is recorded."""
+        self._recording.Free()
 
     def record(self, planned: CampaignRun[Deck], feed: LiveFeed | None) -> RecordedRun:
         """Run the cycles, each predicted before it, also if the run fails in one; collective."""
@@ -202,6 +212,7 @@ class AdaptiveReplays:
             saves=experiment.checkpoint is not None,
         )
         root, stood_out = communicator.rank == 0, list[CycleVerdict]()
+        row: tuple[float, ...] = ()
         if feed is not None:
             feed.begin(
                 deck.name, planned.number, experiment.cycles, done=first, predictors=predictor.names
@@ -213,15 +224,35 @@ class AdaptiveReplays:
         iterations = math.nan if deck.heat else 0.0
         stopped, asked, failure, foresight_s = "", 0, None, 0.0
         checkpoints: list[dict[str, float]] = []
+        spec = self._spec(kernel, pulse_s)
+        about = {
+            "name": ADAPTIVE,
+            "solver": deck.name,
+            "mpi_seen": True,
+            "with_mpi": True,
+            "spec": experiment.shared_spec(planned) | spec,
+            "lines": {"deck": deck.to_toml().split("\n")},
+            KEY: {"phases": NAMES, "predictors": predictor.names},
+        }
+        log = CycleLog(
+            self._recording,
+            clock,
+            pulses,
+            self._place.folder.absolute() / f"{ADAPTIVE}-{deck.name}",
+            about,
+            self._place.origins,
+            blocks=experiment.blocks,
+        )
         try:
             with stop_requests() as requests, no_garbage_collection():
-                log = CycleLog(communicator, clock, pulses, blocks=experiment.blocks)
-                # From here on time counts.
+                log.begin()  # from here on time counts
                 while done < experiment.cycles:
                     if jobs is not None:
                         jobs.before(done)
                     # Rank 0 predicts and decides; a signal to any rank stops all.
+                    before = clock.switch(Phase.MEETING)
                     work, why, due = next_work(kernel, iterations, communicator), "", False
+                    clock.switch(before)
                     if root:
                         now_s = time.monotonic()
                         why, due = decide(
@@ -234,7 +265,9 @@ class AdaptiveReplays:
                         )
                         foresight_s += time.monotonic() - now_s
                     wanted = np.array([bool(why), due, sum(requests)], int)
+                    clock.switch(Phase.MEETING)
                     communicator.Allreduce(MPI.IN_PLACE, wanted, MPI.MAX)
+                    clock.switch(before)
                     stop, checkpoint, asked = wanted.tolist()
                     path = experiment.checkpoint if stop or checkpoint or asked else None
                     if path is not None and saved < done:
@@ -257,25 +290,29 @@ class AdaptiveReplays:
                     if feed is not None:
                         feed.step(done - first, log.last_ns)
                     iterations = float(counts["heat_iterations"])
+                    clock.switch(Phase.MEETING)
                     slowest_s = communicator.allreduce(spent.pulse_s, op=MPI.MAX)
+                    clock.switch(before)
                     if root:
-                        now_s = time.monotonic()
+                        now_s, row = time.monotonic(), predictor.row(work)
                         verdict = predictor.observe(replace(spent, pulse_s=slowest_s), work)
                         foresight_s += time.monotonic() - now_s
                         if verdict.change or verdict.kind is CycleKind.NOISE:
                             stood_out.append(verdict)
                         if verdict.change:
                             self._report(f"cycle {first + verdict.cycle}: {verdict.words}")
+                    log.note(row)
             clock.switch(Phase.REST)
         except DataError as error:  # on all ranks alike
             failure = error
+        except BaseException:
+            log.leave()
+            raise
         finally:
             if jobs is not None:
                 jobs.end()
         if feed is not None:
             feed.finish()
-        names = predictor.names
-        predicted = predictor.predicted if root else np.full((log.cycles, len(names)), np.nan)
         errors = predictor.errors_percent() if root and log.cycles > 1 else {}
         mean = ", ".join(
             f"{name} {percent(error / 100.0)}"
@@ -287,23 +324,12 @@ class AdaptiveReplays:
             summary.append(f"stopped after cycle {done}: {stopped}")
         return RecordedRun(
             name=deck.name,
-            rank=log.rank_run(Predictions(names=names, predicted=predicted)),
+            rank=log.rank_run(),
             began=began,
             iterations=done - first,
             header={"petsc_options": {"given": ""}},
-            spec={
-                "deck": deck.to_toml(),
-                "choices": {"threshold": experiment.threshold},
-                "base": list(kernel.mesh.base),
-                "cycles": experiment.cycles,
-                "first_cycle": first,
-                "orders": {
-                    "time_limit_s": experiment.time_limit_s,
-                    "mtbf_s": experiment.mtbf_s,
-                    "saves": experiment.checkpoint is not None,
-                },
-                "machine": experiment.machine.name if experiment.machine else None,
-                "interfere": asdict(experiment.interfere) if experiment.interfere else None,
+            spec=spec
+            | {
                 "stopped": stopped,
                 "failure": str(failure) if failure else "",
                 "checkpoints": checkpoints,
@@ -312,7 +338,6 @@ class AdaptiveReplays:
                     {"cycle": first + each.cycle, "kind": str(each.kind), "words": each.words}
                     for each in stood_out
                 ],
-                "pulse_s": pulse_s,
                 "pulses_s": pulses.spent_s,
             },
             summary=tuple(summary),
@@ -320,6 +345,25 @@ class AdaptiveReplays:
             interrupted=asked == signal.SIGINT,
             failure=failure,
         )
+
+    def _spec(self, kernel: Kernel, pulse_s: float) -> Json:
+        """Return what a run's header says of what was asked for."""
+        experiment = self._experiment
+        return {
+            "deck": experiment.deck.to_toml(),
+            "choices": {"threshold": experiment.threshold},
+            "base": list(kernel.mesh.base),
+            "cycles": experiment.cycles,
+            "first_cycle": experiment.first_cycle,
+            "orders": {
+                "time_limit_s": experiment.time_limit_s,
+                "mtbf_s": experiment.mtbf_s,
+                "saves": experiment.checkpoint is not None,
+            },
+            "machine": experiment.machine.name if experiment.machine else None,
+            "interfere": asdict(experiment.interfere) if experiment.interfere else None,
+            "pulse_s": pulse_s,
+        }
 
     def _kernel(self, clock: PhaseClock) -> Kernel:
         """Return the kernel at its begin, or as a checkpoint has it; collective."""

@@ -1,0 +1,1 @@
+"""The adaptive experiment: recorded cycles of the kernel, each predicted before it."""
