@@ -23,7 +23,7 @@
 #   make bench-bounded     conclusions from all calls and from those that a budget keeps, of 20 programs (5 min)
 #   make bench-sampling    samples of a function with more work, drawn and of real runs: is it named, and none where there is none (20 min, idle)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
-#   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
+#   make bench-live        measure what a watched solve costs (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-pages FOLDER=... pictures of fifteen pages of known truth, for a reader who does not know it
 #   make bench-report      a report on a file of 41 million bodies: time, memory, size, first paint (1.5 GB of disk)
@@ -172,7 +172,6 @@ bench-attach-ranks: setup-test
 bench-live: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python -m benchmarks.live $$solver || exit; done; done
-	@$(BIN)/python -m benchmarks.live sizes
 
 bench-programs: setup-demo
 	@$(BIN)/python -m benchmarks.programs "$(PROGRAMS)" $(PAIRS)

@@ -23,7 +23,7 @@ from tests.analysis.browser import Browser, need_browser
 from tests.analysis.report.first_screens import of_work
 from tests.analysis.runs.test_stretches import BODIES, RANKS, run_of
 from tests.analysis.scaling.experiments import write_text
-from tests.analysis.watch.feeds import Feed, frame, head
+from tests.analysis.watch.notes import note, watched_use, windows_of
 from tests.conftest import made_header
 
 from hindmost.analysis.watch.server import WatchServer
@@ -241,12 +241,9 @@ def quiet_nights(case: Case) -> str:
 def watched(case: Case) -> str:
     """Watch a run that goes on, of which a rank has most work."""
     rank = int(case.random.integers(SIZE))
-    feed = Feed(case.folder, head(ranks=SIZE, columns=SIZE))
-    feed.solve()
-    for number in range(120):
-        made = frame(number, last=rank, ranks=SIZE, columns=SIZE)
-        made["heat"] = [int(each * case.random.uniform(0.95, 1.0)) for each in made["heat"]]
-        feed.writer.add(made)
+    work = 0.4 * case.random.uniform(0.95, 1.0, (120, SIZE))
+    work[:, rank] *= 2.0
+    note(case.folder, watched_use(rank, SIZE), windows=windows_of(work))
     return f"a run that goes on; rank {rank} has most work, twice the others'"
 
 
@@ -289,9 +286,8 @@ def main() -> int:
             truth.append(f"{number:02} {make.__name__}: {make(case)}")
             picture = folder / f"{number:02}"
             if make is watched:
-                (feed,) = case.folder.glob("*.live.jsonl")
-                with WatchServer(feed) as server:
-                    ready = "document.documentElement.dataset.frames === '120'"
+                with WatchServer(WatchedFolder(case.folder)) as server:
+                    ready = "document.documentElement.dataset.windows === '120'"
                     take_pictures(browser, server.address(), ready, picture)
             else:
                 ready = f"{DRAWN} || document.documentElement.dataset.series"

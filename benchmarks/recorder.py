@@ -72,9 +72,9 @@ class Bench:
         """Return the time of an iteration while it is recorded, in microseconds."""
         return self._slowest(self.recorded()[0].facts.seconds)
 
-    def recorded(self) -> tuple[RawSection, ...]:
-        """Solve once while it is recorded, and return what was: one section."""
-        part = self._solver.begin(self._solver.records_needed + SPARE)
+    def recorded(self, watched: WatchedPart | None = None) -> tuple[RawSection, ...]:
+        """Solve once while it is recorded, maybe watched; return what was: one section."""
+        part = self._solver.begin(self._solver.records_needed + SPARE, watched=watched)
         self.solve()
         part.end()
         program, _ = part.sections()

@@ -118,16 +118,17 @@ class PartRecording:
             self._beside = None
             (self.folder / NOTE).unlink(missing_ok=True)
 
-    def end(self) -> None:
-        """End; warn on rank 0 if some ranks could not write all records."""
+    def end(self) -> str:
+        """End; say which ranks could not write all records, empty if all could."""
         self._watch_no_more()
         failures = self._communicator.allgather(self._marks.end(keeps=True))
         ranks = [rank for rank, failure in enumerate(failures) if failure]
-        if ranks and self._communicator.rank == 0:
-            warn(
-                f"not all records of {named_ranks(ranks, len(failures))} could be written to "
-                f"{self.folder}: {os.strerror(failures[ranks[0]])}"
-            )
+        if not ranks:
+            return ""
+        return (
+            f"not all records of {named_ranks(ranks, len(failures))} could be written to "
+            f"{self.folder}: {os.strerror(failures[ranks[0]])}"
+        )
 
     def give_up(self) -> None:
         """End where other ranks may not; not collective."""
@@ -331,7 +332,9 @@ class OwnRecording(ABC):
                 )
             return
         try:
-            self._part.end()
+            unwritten = self._part.end()
+            if unwritten and self._communicator.rank == 0:
+                warn(unwritten)
             why_nothing = self._write()
             self._part.remove()
             if why_nothing:

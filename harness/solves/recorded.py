@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.attach.own_marks import MEMORY_BYTES, MarksOfRecorder
 from hindmost.harness.attach.raw_program import RawProgram
 from hindmost.harness.attach.sections import Matched
@@ -205,7 +205,7 @@ class RecordedSolver:
         name, total = self.solver.name, self.iterations
         watched = WatchedPart(title=name, total=total, run=run, runs=runs) if self._live else None
         part, program, sections = self._solve(records, injection, law, watched)
-        if self.ksp.getIterationNumber() == 0:
+        if self.ksp.getIterationNumber() == 0 or not sections:
             part.remove()
             raise UsageError(
                 f"{self.solver.name} ended before its first iteration, so there is nothing to "
@@ -268,7 +268,9 @@ class RecordedSolver:
         except BaseException:
             part.give_up()
             raise
-        part.end()
+        if unwritten := part.end():
+            part.remove()
+            raise DataError(f"The solve is not kept: {unwritten}. Choose another --out.")
         program, groups = part.sections()
         return part, program, groups[0] if groups else ()
 

@@ -79,26 +79,11 @@ FORMS: dict[str, type | dict[str, Any]] = {
     },
     "check": {"findings": list[Finding]},
     "show --ranks": {"files": list[RankReport]},
-    "watch attached": {
+    "watch": {
         "program": str,
         "time": TimeUse,
         "more": int | None,
         "trend": float | None,
-    },
-    "watch": {
-        "head": dict[str, Any],
-        "solve": dict[str, Any] | None,
-        "total": int,
-        "remaining_s": float,
-        "interval_s": tuple[float, float] | None,
-        "remaining_by": str,
-        "next_interval_s": tuple[float, float] | None,
-        "predictions": list[dict[str, Any]],
-        "hindmost": list[dict[str, Any]],
-        "shares": dict[str, float] | None,
-        "done": list[str],
-        "stopped": str,
-        "end": dict[str, Any] | None,
     },
     "show --efficiency": {
         "runs": list[RunEfficiencies],

@@ -53,7 +53,6 @@ def test_series_of_very_many_points_are_left_out(tmp_path: Path) -> None:
         ("show", "--ranks"),
         ("scale",),
         ("history",),
-        ("watch", "--once"),
         ("study plan",),
         ("show", "--damaged"),
         ("compare", "pipe"),

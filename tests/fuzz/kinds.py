@@ -17,7 +17,7 @@ from tests.analysis.readers.experiment_files import assert_sound as sound_experi
 from tests.analysis.readers.history_files import WRITTEN
 from tests.analysis.readers.history_files import assert_sound as sound_history
 from tests.analysis.readers.saved_files import archive, document, version_4
-from tests.analysis.watch.feeds import Feed
+from tests.analysis.watch.notes import RUNNING, note
 from tests.fuzz.hdf5_files import hostile_copy
 from tests.fuzz.texts import change_one
 from tests.jobs.conftest import STUDY, plan_of
@@ -152,18 +152,14 @@ steps = 2
 """
 
 
-def feed(folder: Path) -> Specimen:
-    """Return feeds of runs that go on."""
-    written = Feed(folder)
-    written.solve()
-    written.frames(5)
-    written.end()
-    target = written.path
+def watched(folder: Path) -> Specimen:
+    """Return notes of programs that run."""
+    target = note(folder, RUNNING) / NOTE
     text = target.read_text()
 
     calls = {
-        "watch": verb("watch", target, "--once"),
-        "watch --json": verb("watch", target, "--once", "--json"),
+        "watch": verb("watch", folder, "--once"),
+        "watch --json": verb("watch", folder, "--once", "--json"),
     }
     return Specimen(change=lambda random: change_one({target: text}, random), calls=calls)
 
@@ -330,7 +326,7 @@ KINDS: dict[str, Callable[[Path], Specimen]] = {
     "reduced": reduced,
     "adaptive": adaptive,
     "checkpoint": checkpoint,
-    "feed": feed,
+    "watched": watched,
     "machine": machine,
     "study": study,
     "scaling": scaling,

@@ -3,22 +3,32 @@
 import json
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
-from tests.analysis.watch.feeds import Feed
+from tests.analysis.watch.notes import note, watched_use, windows_of
 
+from hindmost.analysis.watch.program import WatchedFolder
 from hindmost.analysis.watch.server import WatchServer
-from hindmost.harness.runfile.feed import control_file
 
 PATIENCE_S = 20.0
 
 
 @pytest.fixture
-def server(feed: Feed) -> Iterator[WatchServer]:
-    with WatchServer(feed.path) as started:
+def server(tmp_path: Path) -> Iterator[WatchServer]:
+    show(tmp_path, 5)
+    with WatchServer(WatchedFolder(tmp_path)) as started:
         yield started
+
+
+def show(folder: Path, windows: int, *, run: int = 1) -> None:
+    use = watched_use(1, 2, iterations=100 * windows, total=100_000)
+    work = windows_of(np.tile([0.4, 0.8], (windows, 1)))
+    note(folder, replace(use, run=run, runs=2), windows=work, name="<b>büro-0")
 
 
 def ask(server: WatchServer, request: bytes) -> bytes:
@@ -54,11 +64,11 @@ class Page:
     """What the page asks for, one time after the other."""
 
     def __init__(self, server: WatchServer) -> None:
-        self.server, self.have = server, ""
+        self.server, self.have, self.phase = server, "", "local"
 
     def last_iteration(self) -> float | None:
         """Return the iteration at which the charts that it is sent end; None if it is sent none."""
-        path = f"{place(self.server)}news?have={self.have}"
+        path = f"{place(self.server)}news?have={self.have}&phase={self.phase}"
         content: dict[str, Any] = json.loads(
             ask(self.server, request(path)).partition(b"\r\n\r\n")[2]
         )
@@ -123,40 +133,30 @@ def test_malformed_requests_end_in_an_error_and_nothing_else(server: WatchServer
     assert status(ask(server, request(base))) == 200
 
 
-def test_control_takes_what_the_lists_hold(server: WatchServer, feed: Feed) -> None:
-    json_kind = "Content-Type: application/json"
-    wanted = json.dumps({"period_s": 1.0, "metric": "wait"})
-    path = place(server) + "control"
-    wrong = request(f"/{'x' * 43}/control", json_kind, verb="POST", body=wanted)
-    assert status(ask(server, wrong)) == 403
-    asked = control_file(feed.path)
-    bad = [
-        *("", "{}", "[]", "null", "1", "x", "[" * 500, '{"period_s": NaN, "metric": "wait"}'),
-        json.dumps({"period_s": 3, "metric": "wait"}),
-        json.dumps({"period_s": 1.0, "metric": "../../x"}),
-        json.dumps({"period_s": [], "metric": {}}),
-        json.dumps({"period_s": 1.0, "metric": "wait", "x": "y" * 600}),
-    ]
-    for body in bad:
-        assert status(ask(server, request(path, json_kind, verb="POST", body=body))) == 400, body
-    plain = request(path, "Content-Type: text/plain", verb="POST", body=wanted)
-    assert status(ask(server, plain)) == 400
-    assert not asked.exists()
-    assert status(ask(server, request(path, json_kind, verb="POST", body=wanted))) == 204
-    assert asked.read_text() == "3 2\n"
-    assert '<select id="metric">' in ask(server, request(place(server))).decode()
+def test_nothing_can_be_changed(server: WatchServer) -> None:
+    base = place(server)
+    for path in (base, base + "control", base + "news"):
+        assert status(ask(server, request(path, verb="POST", body="{}"))) == 403
 
 
-def test_a_page_gets_the_history_then_the_news(server: WatchServer, feed: Feed) -> None:
+def test_a_page_gets_the_history_then_the_news(server: WatchServer, tmp_path: Path) -> None:
     early = Page(server)
     assert early.last_iteration() == 500.0
     assert early.last_iteration() is None
-    feed.frames(20)
+    show(tmp_path, 25)
     assert early.last_iteration() == 2500.0
     late = Page(server)
     assert late.last_iteration() == 2500.0
-    feed.frames(1)
+    show(tmp_path, 26)
     assert early.last_iteration() == late.last_iteration() == 2600.0
-    feed.solve()
-    feed.frames(2)
+    early.phase = "wait"
+    assert early.last_iteration() == 2600.0  # another map
+    show(tmp_path, 2, run=2)
     assert early.last_iteration() == 200.0  # of the next solve
+
+
+def test_unknown_phases_stand_for_own_work(server: WatchServer) -> None:
+    page = Page(server)
+    page.phase = "..%2F%3Cscript%3E"
+    assert page.last_iteration() == 500.0
+    assert page.have.startswith("local.")
