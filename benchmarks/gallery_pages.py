@@ -26,6 +26,7 @@ from tests.analysis.scaling.experiments import write_text
 from tests.analysis.watch.notes import note, watched_use, windows_of
 from tests.conftest import made_header
 
+from hindmost.analysis.watch.program import WatchedFolder
 from hindmost.analysis.watch.server import WatchServer
 from hindmost.cli import main as hindmost
 from hindmost.harness.runfile.contents import Header

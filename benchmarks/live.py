@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-
 from benchmarks.recorder import Bench, size_for
+
 from hindmost.harness import petsc
 from hindmost.harness.runfile.time_left import WatchedPart
 from hindmost.output import write_lines

@@ -20,6 +20,7 @@ from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.library import record_cost_ns
+from hindmost.harness.runfile.time_left import WatchedPart
 from hindmost.harness.solves.recorded import RecordedSolver
 
 TARGETS_US = {20: 2000, 100: 1000, 1000: 200}

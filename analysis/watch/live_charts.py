@@ -71,7 +71,7 @@ def phase_chart(title: str, windows: RankWindows) -> Chart:
 
 def time_chart(title: str, band: tuple[BandPoint, ...]) -> Chart:
     """Return how long iterations were lately, and how long the next one might have been."""
-    x = np.array([point.iteration for point in band] or [0.0])
+    x = np.array([point.iteration for point in band] or [0], np.float64)
     level_s = np.array([point.level_s for point in band] or [0.0])
     bound_s = np.array([point.bound_s for point in band] or [0.0])
     unit = unit_for(bound_s)

@@ -78,8 +78,9 @@ class WatchedProgram:
         """Say how the program ended."""
         if use.lost:
             return (
-                f"{self.name} is gone after {duration(use.at_s)}, and did not write its run file: "
-                f"hindmost attach --convert {shell_word(self.folder)} makes one of its records."
+                f"{self.name} is gone after {duration(use.at_s)}, and did not write its run file. "
+                "What is left of its records becomes one with hindmost attach --convert "
+                f"{shell_word(self.folder)}."
             )
         if use.status is None:
             if self.is_dead(use):

@@ -29,6 +29,7 @@ from hindmost.errors import HindmostError
 from hindmost.harness.adaptive.checkpoint import read_part, read_setting
 from hindmost.harness.adaptive.decks import deck_of
 from hindmost.harness.runfile.checksum import append_checksum
+from hindmost.harness.runfile.time_left import NOTE
 from hindmost.harness.solo import Solo
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome

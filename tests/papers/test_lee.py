@@ -165,22 +165,19 @@ def test_a_choice_on_the_ranks_keeps_its_share_and_is_paid_in_few_reductions(ran
 
 @pytest.mark.mpi
 @holds("Lee streaming", "Lee streaming overheads")
-def test_the_live_feed_ends_with_the_run_and_its_frames_are_small(ran: Ran, told: Told) -> None:
-    [feed] = (ran[0] / "live").glob("*.live.jsonl")
-    lines = [json.loads(line) for line in feed.read_text().splitlines()]
-    frames = [line for line in lines if line["kind"] == "frame"]
-    assert [line["kind"] for line in lines if line["kind"] != "frame"][-1] == "end"
-    assert [frame["iteration"] for frame in frames] == sorted(
-        frame["iteration"] for frame in frames
-    )
-    counted = np.diff([0, *(frame["iteration"] for frame in frames)])
-    # Every iteration of both ranks is in one bin of the utilisation profile.
-    for frame, iterations in zip(frames[1:], counted[1:], strict=True):
-        assert sum(frame["bins"]) == 2 * iterations
-    sizes = [len(line) for line in feed.read_text().splitlines()]
-    assert max(sizes) < 4096
-    progress = told("watch", feed, "--once")
-    assert progress["version"] == 1
+def test_what_is_shown_of_a_run_is_small_and_goes_with_it(ran: Ran, tmp_path: Path) -> None:
+    (file,) = (ran[0] / "live").iterdir()  # nothing is left of what was noted
+    run = hindmost.open(file)
+    spent_s = np.stack([run.phase(name) for name in PHASES], axis=2)
+    ends = np.arange(100, run.bodies + 1, 100)
+    blocks = np.add.reduceat(spent_s, ends - 100, axis=0)
+    windows = RankWindows.of(0, np.diff(ends, prepend=0), blocks)
+    # Every iteration of both ranks is in one window of the utilisation profile.
+    np.testing.assert_allclose(windows.totals.sum(), run.durations.sum())
+    assert windows.ends[-1] == run.bodies
+    many = np.random.default_rng(1).uniform(size=(MAX_WINDOWS, 20_000, len(PHASES)))
+    RankWindows.of(0, np.ones(MAX_WINDOWS, np.int64), many).write(tmp_path)
+    assert (tmp_path / FILE).stat().st_size < 1 << 20
 
 
 @holds("Lee latency trends")
