@@ -149,7 +149,7 @@ class WatchedFolder:
         self._seen_s = time.monotonic()
         self.is_over = self._has_ended(False)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Take in what was noted since the last time."""
         program = find_program(self._path)
         use = None if program is None else read_time_use(program.folder)
@@ -180,7 +180,7 @@ class WatchedFolder:
         while not self.is_over:
             show(self.line())
             time.sleep(POLL_S)
-            self.look()
+            self.update()
 
 
 def find_program(path: Path) -> WatchedProgram | None:

@@ -95,7 +95,7 @@ class WatchServer(ThreadingHTTPServer):
         with self._reading:
             watched = self.watched
             if not watched.is_over:
-                watched.look()
+                watched.update()
             use = watched.use
             newest = f"{phase}.{use.run}.{use.began_utc_s:.3f}.{use.iterations}"
             content = {

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +26,10 @@ from hindmost.processes import START, is_alive, stat_fields
 from hindmost.records import from_document
 
 POLL_S, PATIENCE_S = 0.05, 5.0
+PART_POLL_S = 0.25
+"""Where nobody is told to stop: each look at a quick loop takes milliseconds from the ranks."""
+READY = "ready"
+"""A file among the pages: the process looks on from now on."""
 NOT_INHERITED = ("LD_PRELOAD", "OMPI_", "PMIX_", "PMI_", "PRTE_", "MPI_", "HINDMOST_")
 """First letters of variables that would make the process one of the program's."""
 
@@ -61,15 +66,20 @@ class Beside:
             check=True,
         )
         self._process = int(started.stdout)
+        if part.title:  # what its imports take is no part of what is recorded
+            self._await(lambda: (pages / READY).exists() or not is_alive(self._process))
 
     def end(self) -> None:
         """End it: the part is over."""
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
-        end_s = time.monotonic() + PATIENCE_S  # a disk that hangs keeps it, and not the program
-        while is_alive(self._process) and time.monotonic() < end_s:
-            time.sleep(0.001)
+        self._await(lambda: not is_alive(self._process))
         shutil.rmtree(self._pages, ignore_errors=True)
+
+    def _await(self, is_so: Callable[[], bool]) -> None:
+        end_s = time.monotonic() + PATIENCE_S  # a disk that hangs keeps it, and not the program
+        while not is_so() and time.monotonic() < end_s:
+            time.sleep(0.001)
 
 
 def follow_node(pages: Path) -> Beside | None:
@@ -112,10 +122,11 @@ def follow(pages: Path, part: WatchedPart, program: int, start: str) -> None:
         followers: list[ProgramWatch | NodeBorders | NodeWork] = (
             [NodeBorders(pages), NodeWork(pages)] if watch is None else [watch]
         )
+        (pages / READY).touch()
         while runs():
             for follower in followers:
                 follower.poll()
-            time.sleep(POLL_S)
+            time.sleep(POLL_S if watch is None else PART_POLL_S)
         if watch is not None:
             watch.lose()
     finally:

@@ -3,8 +3,8 @@
 A rank adds up its time in MPI by phase in its page, and notes when its last call ended; what else
 passed until then is its own work. Of other nodes, the processes that follow their ranks write every
 second which parts of the time that is. The engine is that of `show`
-(`hindmost.models.ranks.culprit`), with windows of about a second, in which the loop has iterated, in
-the place of iterations.
+(`hindmost.models.ranks.culprit`), with windows of about a second, in which the loop has iterated,
+in the place of iterations.
 """
 
 from __future__ import annotations

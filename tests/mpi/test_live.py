@@ -70,7 +70,7 @@ def test_a_run_is_followed_until_it_is_killed(
     end = time.monotonic() + PATIENCE_S
     while not (watched.use.lost or watched.use.status) and time.monotonic() < end:
         time.sleep(0.1)
-        watched.look()
+        watched.update()
     assert main(["watch", str(tmp_path), "--once"]) == 1
     said = capsys.readouterr().out
     assert " is gone after " in said

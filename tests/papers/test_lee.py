@@ -1,6 +1,5 @@
 """Lee: the figures and tables of scalable performance analysis."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from tests.papers.conftest import Ran, Told, Values, drawn, holds
 
 import hindmost
 from hindmost.harness.adaptive.phases import NAMES
+from hindmost.harness.attach.rank_work import MAX_WINDOWS
 from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.rank_windows import FILE, RankWindows
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
