@@ -39,9 +39,12 @@ PART_NS = 1_000_000_000
 
 
 def refuse_unwritable(folder: Path, error: int) -> None:
-    """Raise a DataError if a raw file cannot be written."""
+    """Raise a DataError if a raw file cannot be written on some node."""
     if error:
-        raise DataError(f"{folder} cannot be written: {os.strerror(error)}.")
+        why = os.strerror(error)
+        if error == errno.ENOENT:
+            why += " on some node. It was made on that of rank 0; name a folder that all nodes share"
+        raise DataError(f"{folder} cannot be written: {why}.")
 
 
 class MarksOfRecorder:
