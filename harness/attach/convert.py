@@ -38,6 +38,7 @@ from hindmost.harness.attach.settings import FIND, iteration_call
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.runfile.rank_windows import FILE as WINDOWS
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.time_left import NOTE
 from hindmost.harness.solo import Solo
@@ -269,7 +270,8 @@ def locked(folder: Path) -> Iterator[None]:
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        notes = (folder / JOURNAL, folder / UNUSABLE, folder / NOTE, folder / f".{NOTE}")
+        watched = (NOTE, f".{NOTE}", WINDOWS, f".{WINDOWS}")
+        notes = (folder / name for name in (JOURNAL, UNUSABLE, *watched))
         for path in (*folder.glob(PATTERN), *folder.glob(f"*{WORK}"), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()

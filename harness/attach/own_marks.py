@@ -43,7 +43,7 @@ def refuse_unwritable(folder: Path, error: int) -> None:
     if error:
         why = os.strerror(error)
         if error == errno.ENOENT:
-            why += " on some node. It was made on that of rank 0; name a folder that all nodes share"
+            why += " on some node. Rank 0 made it on its own; name a folder that all nodes share"
         raise DataError(f"{folder} cannot be written: {why}.")
 
 
