@@ -68,11 +68,15 @@ class WatchedProgram:
         return use
 
     def line(self, use: TimeUse) -> str:
+        """Say how far the program is, and who is last."""
+        last = last_rank(use)
+        return f"{self.progress(use)}{f'. {last}' if last else ''}"
+
+    def progress(self, use: TimeUse) -> str:
         """Say how far the program is."""
         silent_s = time.time() - self.noted_s()
         silent = f" (no news for {duration(silent_s)})" if silent_s > SILENT_S else ""
-        last = last_rank(use)
-        return f"{self.name}: {use.progress()}{silent}{f'. {last}' if last else ''}"
+        return f"{self.name}: {use.progress()}{silent}"
 
     def ending(self, use: TimeUse) -> str:
         """Say how the program ended."""

@@ -103,7 +103,7 @@ class WatchServer(ThreadingHTTPServer):
                 "windows": 0 if watched.windows is None else len(watched.windows.ends),
                 "done": min(use.iterations / use.total, 1.0) if use.total else None,
                 "left_s": use.loop_left_s,
-                "progress": watched.program.line(use),
+                "progress": watched.program.progress(use),
                 "slowest": last_rank(use),
                 "over": watched.is_over,
                 "ending": watched.line() if watched.is_over else "",
