@@ -274,7 +274,7 @@ def test_a_run_file_has_the_contexts_of_its_events(tmp_path: Path) -> None:
     polls = run.variable("context_polls")
     assert [(leaf[each], int(polls[each])) for each in np.flatnonzero(polls)] == [
         ("poll_often", 1000)
-    ] * 2
+    ] * 3
 
 
 def test_a_program_that_is_killed_leaves_its_contexts(tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ def test_what_lies_between_iterations_can_be_part_of_none(listened: Path) -> Non
     assert (halo >= HALO_S).all()
     assert run.phase("wait").max() == 0
     between = run.solve_time - run.durations.sum(axis=0)
-    assert (between > (ITERATIONS - 1) * WORK_S).all()
+    assert between[1] > (ITERATIONS - 1) * WORK_S  # rank 0 may come late to a barrier
+    assert (between > 0).all()
     assert np.median(rest) < WORK_S
     assert summarise_run(run).between == "pauses"
 
