@@ -1,8 +1,10 @@
 """``run --live``: what is noted of real ranks while they run, and after they were killed."""
 
+import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,14 @@ def watched_with_windows(out: Path, process: subprocess.Popen[bytes]) -> Watched
     raise AssertionError("no window has come")
 
 
+def kill_all_of(out: Path) -> None:
+    """Kill the ranks and their launchers, some of which would leave their ranks behind."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if str(out).encode() in path.read_bytes().split(b"\0"):
+                os.kill(int(path.parent.name), signal.SIGKILL)
+
+
 @pytest.mark.parametrize(
     ("words", "loop", "total"),
     [
@@ -66,7 +76,7 @@ def test_a_run_is_followed_until_it_is_killed(
         np.testing.assert_allclose(windows.shares.sum(axis=2), 1.0, rtol=1e-5)
         assert windows.totals[:, PHASES.index("local")].min() > 0.0
         assert windows.totals[:, PHASES.index("wait")].sum() > 0.0
-        process.send_signal(signal.SIGKILL)
+        kill_all_of(tmp_path)
     end = time.monotonic() + PATIENCE_S
     while not (watched.use.lost or watched.use.status) and time.monotonic() < end:
         time.sleep(0.1)
