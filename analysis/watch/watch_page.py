@@ -14,7 +14,7 @@ from hindmost.analysis.show.html_charts import data_and_legend, live_chart
 from hindmost.analysis.show.page import Page, Part, Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.analysis.watch.live_charts import EMPTY, phase_chart, rank_map, time_chart
-from hindmost.analysis.watch.program import WatchedFolder, last_rank
+from hindmost.analysis.watch.program import WatchedFolder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.time_left import BandPoint
 
@@ -30,7 +30,8 @@ def contents(watched: WatchedFolder, phase: str = OWN) -> tuple[HeatMap | Chart,
     """Return what the charts show, in the order of their headings."""
     name, use, windows = watched.program.name, watched.use, watched.windows or EMPTY
     culprit = use.culprit
-    slowest = (Callout(text=last_rank(use), ranks=culprit.ranks),) if culprit else ()
+    # The headline says who that is; on a small screen its words would hide the row.
+    slowest = (Callout(text="", ranks=culprit.ranks),) if culprit else ()
     return (
         rank_map(name, windows, phase, slowest),
         phase_chart(name, windows),
