@@ -111,10 +111,13 @@ system = PROBLEMS["diagonal"].build(SystemRequest(unknowns=600), PETSc, PETSc.CO
 solver = RecordedSolver(SOLVERS["gmres"], system, iterations=200, preconditioner="none",
                         parallel=parallel)
 solver.warm_up()
+comm = PETSc.COMM_WORLD.tompi4py()
+pids = comm.allgather(os.getpid())
 
 def end(ksp, number, norm):
-    if number == 100:
-        os.kill(os.getpid(), signal.SIGTERM)
+    if number == 100 and comm.rank == 0:  # MPICH kills the others once it has seen one end
+        for pid in reversed(pids):
+            os.kill(pid, signal.SIGTERM)
 
 solver.ksp.setMonitor(end)
 solver.record()
