@@ -164,7 +164,7 @@ static void attach_break(int64_t aborted, int signal) {
   break_now = (struct ending){.signal = signal, .aborted = aborted, .since_ns = since_ns};
   with_stack(write_break);
   end_writing(&before);
-  if ((aborted >= 0 || signal) && attached.size > 1) let_others_write();
+  if (signal && attached.size > 1) let_others_write();
 }
 
 /* For one who asks why nothing was recorded: the library whose MPI was begun past the recorder, if one was. */

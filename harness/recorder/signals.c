@@ -19,12 +19,13 @@ static void end_by_signal(int number, siginfo_t *info, void *context) {
   if (!is_fault || info->si_code <= 0) raise(number); /* else the instruction fails once more */
 }
 
-static int is_of_mpi(const struct sigaction *action) {
+/* Of MPI, or PETSc, which sleeps on all ranks but one and then aborts. */
+static int is_of_library(const struct sigaction *action) {
   Dl_info place;
   if (!dladdr(action->sa_flags & SA_SIGINFO ? (void *)action->sa_sigaction : (void *)action->sa_handler, &place))
     return 0;
   const char *slash = place.dli_fname ? strrchr(place.dli_fname, '/') : NULL;
-  return slash && (!strncmp(slash, "/libmpi", 7) || !strncmp(slash, "/libopen-", 9));
+  return slash && (!strncmp(slash, "/libmpi", 7) || !strncmp(slash, "/libopen-", 9) || !strncmp(slash, "/libpetsc", 9));
 }
 
 static void catch_signals(void (*then)(int number, const void *context)) {
@@ -32,12 +33,20 @@ static void catch_signals(void (*then)(int number, const void *context)) {
   struct sigaction ours = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO};
   sigfillset(&ours.sa_mask);
   for (int i = 0; i < ENDING_SIGNALS; i++) {
-    struct sigaction *before = &actions_before[i];
-    if (sigaction(ending_signals[i], NULL, before)) continue;
-    int is_plain = !(before->sa_flags & SA_SIGINFO);
-    if (is_plain && before->sa_handler == SIG_IGN) continue;
-    if ((is_plain && before->sa_handler == SIG_DFL) || is_of_mpi(before)) sigaction(ending_signals[i], &ours, NULL);
+    struct sigaction before;
+    if (sigaction(ending_signals[i], NULL, &before)) continue;
+    int is_plain = !(before.sa_flags & SA_SIGINFO);
+    if (is_plain && before.sa_handler == SIG_IGN) continue;
+    if ((is_plain && before.sa_handler == SIG_DFL) || is_of_library(&before)) {
+      actions_before[i] = before;
+      sigaction(ending_signals[i], &ours, NULL);
+    }
   }
+}
+
+static void catch_signals_of_petsc(void) {
+  static int is_known;
+  if (at_end && !is_known++) catch_signals(at_end);
 }
 
 static int handler_of(int number) {
@@ -46,7 +55,7 @@ static int handler_of(int number) {
   int is_plain = !(action.sa_flags & SA_SIGINFO);
   if (is_plain && action.sa_handler == SIG_DFL) return NO_HANDLER;
   if (is_plain && action.sa_handler == SIG_IGN) return IGNORED;
-  return action.sa_sigaction == end_by_signal || is_of_mpi(&action) ? OF_RECORDER : OF_PROGRAM;
+  return action.sa_sigaction == end_by_signal || is_of_library(&action) ? OF_RECORDER : OF_PROGRAM;
 }
 
 static void with_stack(void (*function)(void)) {

@@ -7,6 +7,7 @@
 #include "rank_file.h"
 #include "rawfile.h"
 #include "recording.h"
+#include "signals.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -139,6 +140,7 @@ static void begin_solve(void *ksp, const void *frame) {
     return;
   }
   attached.taken++;
+  catch_signals_of_petsc();
   find_names();
   apply_names(solve.type);
   read_solve(ksp);
