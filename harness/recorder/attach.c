@@ -147,13 +147,6 @@ static void write_break(void) {
   write_end(&break_now);
 }
 
-/* A signal of a launcher reaches all ranks of a node at about the same time, and the end of the first one ends the
- * others: at once in MPICH. Meanwhile they write what they have. */
-static void let_others_write(void) {
-  const struct timespec pause = {.tv_nsec = 200000000};
-  nanosleep(&pause, NULL);
-}
-
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize, which may have begun. A program
  * that gave 0 to exit had left its loop. */
 static void attach_break(int64_t aborted, int signal) {
@@ -164,7 +157,6 @@ static void attach_break(int64_t aborted, int signal) {
   break_now = (struct ending){.signal = signal, .aborted = aborted, .since_ns = since_ns};
   with_stack(write_break);
   end_writing(&before);
-  if (signal && attached.size > 1) let_others_write();
 }
 
 /* For one who asks why nothing was recorded: the library whose MPI was begun past the recorder, if one was. */
